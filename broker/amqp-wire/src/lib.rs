@@ -1,0 +1,2 @@
+//! amqp-wire
+#![forbid(unsafe_code)]

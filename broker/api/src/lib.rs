@@ -1,0 +1,2 @@
+//! api
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! kafka-wire
+#![forbid(unsafe_code)]

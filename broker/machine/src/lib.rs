@@ -1,0 +1,6 @@
+//! Every state machine of the cluster, pure: commands in, records, replies and effects out, time
+//! passed in. No clock, no randomness, no file, no socket, no runtime.
+#![forbid(unsafe_code)]
+
+pub mod metadata;
+pub mod value;

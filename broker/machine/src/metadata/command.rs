@@ -1,0 +1,189 @@
+//! What can be asked of the metadata group, and what it answers.
+
+use std::sync::Arc;
+
+use model::{BrokerId, Epoch, TopicId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::image::{ConfigResource, Destination, Endpoint, ExchangeKind};
+use crate::value::Table;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    RegisterBroker {
+        id: BrokerId,
+        incarnation: Uuid,
+        rack: Option<String>,
+        endpoints: Vec<Endpoint>,
+    },
+    /// The leader of the group has seen no sign of life: out of every ISR, leaders moved.
+    FenceBroker {
+        id: BrokerId,
+        epoch: i64,
+    },
+    UnfenceBroker {
+        id: BrokerId,
+        epoch: i64,
+    },
+    /// Controlled shutdown: move leaderships away first.
+    DrainBroker {
+        id: BrokerId,
+        epoch: i64,
+    },
+    CreateTopic {
+        name: String,
+        id: TopicId,
+        assignment: Assignment,
+        configs: Vec<(String, String)>,
+    },
+    DeleteTopic {
+        id: TopicId,
+    },
+    CreatePartitions {
+        topic: TopicId,
+        /// New total.
+        count: i32,
+        /// Replicas of the added ones only; empty = placed by the cluster.
+        assignments: Vec<Vec<BrokerId>>,
+    },
+    AlterConfigs {
+        resource: ConfigResource,
+        /// `None` removes the key.
+        changes: Vec<(String, Option<String>)>,
+    },
+    /// A leader proposes a new ISR (KIP-497). Refused unless both epochs are current.
+    AlterPartition {
+        topic: TopicId,
+        partition: i32,
+        leader: BrokerId,
+        leader_epoch: Epoch,
+        partition_epoch: i32,
+        isr: Vec<BrokerId>,
+    },
+    /// Preferred election; `None` = every partition that is not led by its preferred replica.
+    ElectPreferred {
+        partitions: Option<Vec<(TopicId, i32)>>,
+    },
+    AllocateProducerIds {
+        broker: BrokerId,
+    },
+    CreateVhost {
+        name: String,
+    },
+    DeclareExchange {
+        vhost: String,
+        name: String,
+        kind: ExchangeKind,
+        durable: bool,
+        auto_delete: bool,
+        internal: bool,
+        arguments: Table,
+    },
+    DeleteExchange {
+        vhost: String,
+        name: String,
+        if_unused: bool,
+    },
+    DeclareQueue {
+        vhost: String,
+        name: String,
+        quorum: bool,
+        /// Where a classic queue goes: the declaring broker unless `x-queue-leader-locator` says else.
+        home: BrokerId,
+        durable: bool,
+        auto_delete: bool,
+        exclusive: Option<Uuid>,
+        arguments: Table,
+    },
+    DeleteQueue {
+        vhost: String,
+        name: String,
+    },
+    Bind {
+        vhost: String,
+        source: String,
+        destination: Destination,
+        routing_key: String,
+        arguments: Table,
+    },
+    Unbind {
+        vhost: String,
+        source: String,
+        destination: Destination,
+        routing_key: String,
+        arguments: Table,
+    },
+}
+
+/// Where a new topic's replicas go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Assignment {
+    /// Spread over racks by the placement machine.
+    Spread {
+        partitions: i32,
+        replication_factor: i16,
+    },
+    Manual(Vec<Vec<BrokerId>>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    Done,
+    Registered {
+        epoch: i64,
+    },
+    TopicCreated {
+        id: TopicId,
+    },
+    PartitionEpoch(i32),
+    /// First id and length of a block.
+    ProducerIds {
+        first: i64,
+        len: i32,
+    },
+    /// `created` is false when an equal one was there already.
+    Declared {
+        created: bool,
+    },
+    Refused(Refusal),
+}
+
+/// Why a command changed nothing. Each front maps these to its own codes in one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Refusal {
+    #[error("topic '{0}' already exists")]
+    TopicExists(String),
+    #[error("topic not found")]
+    UnknownTopic,
+    #[error("partition not found")]
+    UnknownPartition,
+    #[error("{0}")]
+    InvalidPartitions(String),
+    #[error("{0}")]
+    InvalidReplicationFactor(String),
+    #[error("{0}")]
+    InvalidReplicaAssignment(String),
+    #[error("{0}")]
+    InvalidTopicName(String),
+    #[error("{0}")]
+    InvalidConfig(String),
+    #[error("leader epoch is not current")]
+    FencedLeaderEpoch,
+    #[error("partition epoch is not current")]
+    StalePartitionEpoch,
+    #[error("a replica is not eligible for the ISR")]
+    IneligibleReplica,
+    #[error("broker registration is stale")]
+    StaleBrokerEpoch,
+    #[error("no exchange, queue or vhost named '{0}'")]
+    NotFound(Arc<str>),
+    /// RabbitMQ's 406: same name, other properties. The text names the property.
+    #[error("{0}")]
+    Inequivalent(String),
+    #[error("{0}")]
+    InUse(String),
+    /// RabbitMQ's 405: an exclusive queue of another connection.
+    #[error("{0}")]
+    Locked(String),
+}

@@ -1,0 +1,161 @@
+//! What the cluster is, at one index of the metadata log. Cheap to clone: maps share structure.
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use model::{BrokerId, Epoch, ShardId, TopicId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::value::Table;
+
+/// State of the metadata group after applying the entry at `index`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// Index of the last applied Raft entry; 0 before the first.
+    pub index: u64,
+    pub brokers: OrdMap<BrokerId, Arc<Broker>>,
+    pub topics: OrdMap<TopicId, Arc<Topic>>,
+    pub topic_names: OrdMap<Arc<str>, TopicId>,
+    /// Dynamic configs only; defaults live in the catalogue of `api::config`.
+    pub configs: OrdMap<ConfigResource, OrdMap<Arc<str>, Arc<str>>>,
+    pub vhosts: OrdMap<Arc<str>, Arc<Vhost>>,
+    /// Queue shards: Raft groups that carry quorum queues.
+    pub shards: OrdMap<ShardId, Arc<Shard>>,
+    /// First producer id not handed out yet (blocks of 1000, KIP-730).
+    pub next_producer_id: i64,
+    /// Epoch that the next broker registration gets.
+    pub next_broker_epoch: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Broker {
+    pub id: BrokerId,
+    /// Raised at each registration; fences requests of an earlier life of the same broker.
+    pub epoch: i64,
+    /// Drawn when a data directory is made; another value under the same id means the disk is new.
+    pub incarnation: Uuid,
+    pub rack: Option<Arc<str>>,
+    pub endpoints: Vec<Endpoint>,
+    /// Not a leader and not in an ISR until it has shown that it is alive and caught up.
+    pub fenced: bool,
+    /// Draining before a stop: gets no new leaderships.
+    pub in_controlled_shutdown: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    pub listener: Listener,
+    pub host: String,
+    pub port: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Listener {
+    Kafka,
+    Amqp,
+    Admin,
+    Peer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Topic {
+    pub id: TopicId,
+    pub name: Arc<str>,
+    /// `__consumer_offsets` and its kin.
+    pub internal: bool,
+    /// Index in the vector = partition number.
+    pub partitions: imbl::Vector<Arc<Partition>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partition {
+    /// First one is the preferred leader.
+    pub replicas: Vec<BrokerId>,
+    pub isr: Vec<BrokerId>,
+    /// `None` = offline: no eligible replica is alive.
+    pub leader: Option<BrokerId>,
+    pub leader_epoch: Epoch,
+    /// Raised at each change of this record; an ISR change that names an older one is refused.
+    pub partition_epoch: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ConfigResource {
+    Topic(Arc<str>),
+    Broker(BrokerId),
+    /// Kafka's "cluster-wide default" broker resource: the empty name.
+    BrokerDefault,
+    Group(Arc<str>),
+}
+
+/// One AMQP virtual host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Vhost {
+    pub exchanges: OrdMap<Arc<str>, Arc<Exchange>>,
+    pub queues: OrdMap<Arc<str>, Arc<Queue>>,
+    /// Bindings by source exchange, in the order they were made.
+    pub bindings: OrdMap<Arc<str>, imbl::Vector<Arc<Binding>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    pub name: Arc<str>,
+    pub kind: ExchangeKind,
+    pub durable: bool,
+    pub auto_delete: bool,
+    pub internal: bool,
+    pub arguments: Table,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExchangeKind {
+    Direct,
+    Fanout,
+    Topic,
+    Headers,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    pub vhost: Arc<str>,
+    pub name: Arc<str>,
+    /// Unique over all queues that ever were: the Raft index that created it.
+    pub id: u64,
+    pub kind: QueueKind,
+    pub durable: bool,
+    pub auto_delete: bool,
+    /// Token of the connection that owns an exclusive queue.
+    pub exclusive: Option<Uuid>,
+    pub arguments: Table,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueKind {
+    /// Lives on one broker.
+    Classic { home: BrokerId },
+    /// Lives in a shard, on all its members.
+    Quorum { shard: ShardId },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Binding {
+    pub source: Arc<str>,
+    pub destination: Destination,
+    pub routing_key: Arc<str>,
+    pub arguments: Table,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Destination {
+    Queue(Arc<str>),
+    Exchange(Arc<str>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shard {
+    pub id: ShardId,
+    pub members: Vec<BrokerId>,
+    /// Who should lead when all are up; leaders are spread over members.
+    pub preferred: BrokerId,
+}

@@ -1,0 +1,2 @@
+//! crds
+#![forbid(unsafe_code)]

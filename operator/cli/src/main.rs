@@ -1,0 +1,2 @@
+//! The one binary: argument parsing and hand-over.
+fn main() {}

@@ -1,0 +1,2 @@
+//! operator
+#![forbid(unsafe_code)]
