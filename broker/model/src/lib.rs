@@ -4,6 +4,7 @@
 //! belongs to that crate.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod ids;
 
 pub use ids::{BrokerId, Epoch, Offset, ShardId, TopicId, TopicPartition};
