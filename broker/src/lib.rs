@@ -1,1 +1,2 @@
 //! broker
+pub mod queue;

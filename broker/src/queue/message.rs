@@ -1,0 +1,117 @@
+//! A message as queues keep it: properties and body as the publisher sent them, and its death history.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use machine::value::{Table, Value};
+
+/// One published message. Shared by every queue that it was routed to.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Message {
+    /// Exchange it was last published to; on a dead letter, the dead-letter exchange.
+    pub exchange: Arc<str>,
+    pub routing_key: Arc<str>,
+    /// Encoded property flags and property list of an AMQP content header, as received.
+    pub properties: Bytes,
+    pub body: Bytes,
+    /// Delivery mode 2.
+    pub persistent: bool,
+    /// Milliseconds, from the `expiration` property.
+    pub expiration: Option<u64>,
+    pub priority: Option<u8>,
+    /// Where it died before; empty for a fresh message.
+    pub deaths: Option<Arc<Deaths>>,
+}
+
+/// Why a message was dead-lettered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    Rejected,
+    Expired,
+    MaxLen,
+    DeliveryLimit,
+}
+
+impl Reason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::MaxLen => "maxlen",
+            Self::DeliveryLimit => "delivery_limit",
+        }
+    }
+}
+
+/// Death history of one message (RabbitMQ 4 keeps it beside the message, not in its headers: an
+/// `x-death` header that a client republishes means nothing).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Deaths {
+    /// Newest first, one per (queue, reason).
+    pub entries: Vec<Death>,
+    /// (queue, reason, exchange) of the very first death; never changes.
+    pub first: (Arc<str>, Option<Reason>, Arc<str>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Death {
+    pub queue: Arc<str>,
+    pub reason: Reason,
+    pub count: u64,
+    /// Milliseconds since 1970 of the first death of this (queue, reason).
+    pub time_ms: i64,
+    /// Before this death.
+    pub exchange: Arc<str>,
+    pub routing_keys: Vec<Arc<str>>,
+    /// The `expiration` that the message lost when it died.
+    pub original_expiration: Option<u64>,
+}
+
+impl Message {
+    /// What the message weighs in length limits and memory bounds.
+    pub fn size(&self) -> usize {
+        self.properties.len() + self.body.len()
+    }
+}
+
+impl Deaths {
+    /// Headers to set on delivery: `x-death`, `x-first-death-*`, `x-last-death-*` (rabbitmq.md 3.6).
+    /// A front that finds deaths also leaves out the `expiration` property when it delivers.
+    pub fn headers(&self) -> Table {
+        let text = |text: &Arc<str>| Value::String(text.to_string());
+        let mut table = BTreeMap::new();
+        let entries = self.entries.iter().map(|death| {
+            let mut entry = BTreeMap::new();
+            let count = i64::try_from(death.count).unwrap_or(i64::MAX);
+            let seconds = u64::try_from(death.time_ms / 1_000).unwrap_or(0);
+            entry.insert("count".to_owned(), Value::Int(count));
+            let reason = death.reason.as_str().to_owned();
+            entry.insert("reason".to_owned(), Value::String(reason));
+            entry.insert("queue".to_owned(), text(&death.queue));
+            entry.insert("time".to_owned(), Value::Timestamp(seconds));
+            entry.insert("exchange".to_owned(), text(&death.exchange));
+            let keys = death.routing_keys.iter().map(text).collect();
+            entry.insert("routing-keys".to_owned(), Value::Array(keys));
+            if let Some(expiration) = death.original_expiration {
+                let expiration = Value::String(expiration.to_string());
+                entry.insert("original-expiration".to_owned(), expiration);
+            }
+            Value::Table(entry)
+        });
+        table.insert("x-death".to_owned(), Value::Array(entries.collect()));
+        if let (queue, Some(reason), exchange) = &self.first {
+            let reason = Value::String(reason.as_str().to_owned());
+            table.insert("x-first-death-queue".to_owned(), text(queue));
+            table.insert("x-first-death-reason".to_owned(), reason);
+            table.insert("x-first-death-exchange".to_owned(), text(exchange));
+        }
+        if let Some(last) = self.entries.first() {
+            let reason = Value::String(last.reason.as_str().to_owned());
+            table.insert("x-last-death-queue".to_owned(), text(&last.queue));
+            table.insert("x-last-death-reason".to_owned(), reason);
+            table.insert("x-last-death-exchange".to_owned(), text(&last.exchange));
+        }
+        table
+    }
+}

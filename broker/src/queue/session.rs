@@ -1,0 +1,690 @@
+//! One connection's use of queues: what it sends ([`Session`]) and what it hears ([`Events`]).
+//!
+//! Requests gather per host until [`Session::flush`]; order is kept per host, so per channel and queue.
+//! A front reads what its socket has, calls `publish`, `settle` … for all of it, then `flush`es once.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use machine::metadata::image::Queue;
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use super::Error;
+use super::links::{Batch, Host, Inflight, Links};
+use super::mailbox::Mailbox;
+use super::message::Message;
+pub use super::protocol::Outcome;
+use super::protocol::{Delivered, Op, Reply, Request, Response, SessionKey, Stats};
+
+/// A channel over the life of its session; a channel number opened again gets another id, so nothing
+/// late from the closed one can reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(u32);
+
+/// A consumer (or the unacknowledged `basic.get`s of a channel on one queue) of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Consumer(u32);
+
+/// Names a delivery that waits for its settlement. A front keeps it by delivery tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Receipt {
+    pub consumer: Consumer,
+    pub position: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub receipt: Receipt,
+    pub message: Arc<Message>,
+    pub redelivered: bool,
+    /// For the `x-delivery-count` header: 0 = leave it out.
+    pub delivery_count: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct ConsumeRequest {
+    pub channel: ChannelId,
+    pub queue: Arc<Queue>,
+    /// Settled by the session itself once the front has written it to the socket.
+    pub no_ack: bool,
+    pub exclusive: bool,
+    /// `basic.qos` of the channel; 0 = no limit. Ignored with `no_ack`.
+    pub prefetch: u16,
+    /// `x-priority`.
+    pub priority: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConsumeError {
+    /// RabbitMQ's 403: an exclusive consumer is there, or an exclusive one came second.
+    #[error("queue '{0}' in exclusive use")]
+    ExclusiveUse(Arc<str>),
+    #[error(transparent)]
+    Queue(#[from] Error),
+}
+
+/// Outcome of one publish, by the sequence number that the front gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Confirm {
+    pub seq: u64,
+    pub ack: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Confirmed {
+        channel: ChannelId,
+        confirms: Vec<Confirm>,
+    },
+    Delivered {
+        channel: ChannelId,
+        consumer: Consumer,
+        deliveries: Vec<Delivery>,
+    },
+    /// The consumer's last event: after [`Session::cancel`] (`by_client`: send cancel-ok), or because its
+    /// queue was deleted or lost (send `basic.cancel`).
+    Cancelled {
+        channel: ChannelId,
+        consumer: Consumer,
+        by_client: bool,
+    },
+}
+
+/// The sending half. Everything but `consume`, `get`, `purge`, `stats` and `capacity` returns at once.
+pub struct Session {
+    shared: Arc<Shared>,
+    links: Arc<Links>,
+    gathered: Vec<Gathered>,
+    next_channel: u32,
+    next_consumer: u32,
+    /// Consumer that stands for the unacknowledged gets of a channel on a queue.
+    getters: HashMap<(ChannelId, u64), Consumer>,
+}
+
+/// The hearing half.
+pub struct Events {
+    shared: Arc<Shared>,
+    links: Arc<Links>,
+    /// What the front was given last and is now on its socket.
+    unwritten: BTreeMap<u32, Unwritten>,
+}
+
+/// State that both halves touch, each for one batch at a time.
+pub(super) struct Shared {
+    key: SessionKey,
+    pub(super) mailbox: Mailbox,
+    consumers: Mutex<HashMap<u32, Attached>>,
+    publishes: Mutex<Publishes>,
+    inflight: Arc<Inflight>,
+}
+
+struct Gathered {
+    host: Host,
+    requests: Vec<Request>,
+    bytes: usize,
+}
+
+#[derive(Clone)]
+struct Attached {
+    channel: ChannelId,
+    queue: Arc<Queue>,
+    no_ack: bool,
+    windowed: bool,
+    cancelled: bool,
+    /// Delivered and not settled.
+    outstanding: u64,
+}
+
+#[derive(Default)]
+struct Unwritten {
+    positions: Vec<u64>,
+    count: u32,
+}
+
+/// Publishes whose outcome is open, by publish number: a ring from `first`.
+#[derive(Default)]
+struct Publishes {
+    first: u64,
+    open: VecDeque<Option<Open>>,
+}
+
+struct Open {
+    channel: ChannelId,
+    /// `None`: the channel is not in confirm mode.
+    seq: Option<u64>,
+    hosts: u32,
+    refused: bool,
+}
+
+pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
+    let key = SessionKey {
+        broker: links.broker(),
+        number: Uuid::new_v4().as_u64_pair().0,
+    };
+    let shared = Arc::new(Shared {
+        key,
+        mailbox: Mailbox::default(),
+        consumers: Mutex::default(),
+        publishes: Mutex::new(Publishes {
+            first: 1,
+            open: VecDeque::new(),
+        }),
+        inflight: Arc::new(Inflight::new(links.config().session_inflight_bytes_max)),
+    });
+    links.register(key, &shared);
+    let session = Session {
+        shared: shared.clone(),
+        links: links.clone(),
+        gathered: Vec::new(),
+        next_channel: 0,
+        next_consumer: 0,
+        getters: HashMap::new(),
+    };
+    let events = Events {
+        shared,
+        links,
+        unwritten: BTreeMap::new(),
+    };
+    (session, events)
+}
+
+// === impl Session ===
+
+impl Session {
+    pub fn open_channel(&mut self) -> ChannelId {
+        self.next_channel += 1;
+        ChannelId(self.next_channel)
+    }
+
+    /// The channel's consumers leave, and what it held unacknowledged (gets too) goes back to the queues.
+    /// Nothing about this channel is heard afterwards.
+    pub fn close_channel(&mut self, channel: ChannelId) {
+        let leaving: Vec<(u32, Arc<Queue>)> = {
+            let mut consumers = self.shared.consumers.lock();
+            let numbers = consumers.iter().filter(|(_, c)| c.channel == channel);
+            let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
+            let removed = numbers.iter().filter_map(|number| {
+                let attached = consumers.remove(number)?;
+                Some((*number, attached.queue))
+            });
+            removed.collect()
+        };
+        for (consumer, queue) in leaving {
+            self.gather(&queue, Op::Leave { consumer }, 0);
+        }
+        self.getters.retain(|(of, _), _| *of != channel);
+        self.shared.publishes.lock().forget(channel);
+        self.flush();
+    }
+
+    /// Gives one message to every queue in `routed`. `seq` is the front's sequence number in confirm
+    /// mode: [`Event::Confirmed`] comes with it once all queues have the message as durably as it asks,
+    /// or one refused it. With no queue the confirm comes by itself, through the same events.
+    pub fn publish(
+        &mut self,
+        channel: ChannelId,
+        seq: Option<u64>,
+        routed: &[Arc<Queue>],
+        message: Message,
+    ) {
+        let message = Arc::new(message);
+        let hosts = u32::try_from(routed.len()).unwrap_or(u32::MAX);
+        let publish = self.shared.publishes.lock().open(Open {
+            channel,
+            seq,
+            hosts,
+            refused: false,
+        });
+        if routed.is_empty() {
+            let publishes = vec![publish];
+            self.shared
+                .mailbox
+                .put([Response::Confirmed { publishes }]);
+        }
+        for queue in routed {
+            let op = Op::Publish {
+                publish,
+                message: message.clone(),
+            };
+            self.gather(queue, op, message.size());
+        }
+    }
+
+    /// Waits until the bytes published and not yet taken by their queues are below the bound. A front
+    /// awaits it before it reads its socket again.
+    pub async fn capacity(&self) {
+        self.shared.inflight.below_bound().await;
+    }
+
+    /// Settles deliveries, in this order. A receipt that is no longer open is ignored.
+    pub fn settle(&mut self, receipts: impl IntoIterator<Item = Receipt>, outcome: Outcome) {
+        let mut runs: Vec<(u32, Vec<u64>)> = Vec::new();
+        for receipt in receipts {
+            match runs.last_mut() {
+                Some((consumer, run)) if *consumer == receipt.consumer.0 => {
+                    run.push(receipt.position);
+                }
+                _ => runs.push((receipt.consumer.0, vec![receipt.position])),
+            }
+        }
+        for (consumer, positions) in runs {
+            let Some(queue) = self.shared.settled(consumer, positions.len()) else {
+                continue;
+            };
+            let op = Op::Settle {
+                consumer,
+                positions,
+                outcome,
+            };
+            self.gather(&queue, op, 0);
+        }
+    }
+
+    /// Sends what has gathered.
+    pub fn flush(&mut self) {
+        for gathered in self.gathered.drain(..) {
+            let permit = self.shared.inflight.take(gathered.bytes);
+            let session = self.shared.key;
+            self.links.send(
+                gathered.host,
+                Batch {
+                    session,
+                    requests: gathered.requests,
+                    permit,
+                },
+            );
+        }
+    }
+
+    /// Attaches a consumer. Its deliveries may already wait in [`Events`] when this returns: a front
+    /// sends consume-ok first.
+    pub async fn consume(&mut self, request: ConsumeRequest) -> Result<Consumer, ConsumeError> {
+        let bound = self.links.config().consumer_unwritten_max;
+        let windowed = request.no_ack || request.prefetch == 0;
+        let consumer = self.attach(
+            request.channel,
+            &request.queue,
+            request.no_ack,
+            windowed && !request.no_ack,
+        );
+        let reply = self
+            .call(&request.queue, |call| Op::Consume {
+                consumer: consumer.0,
+                call,
+                no_ack: request.no_ack,
+                exclusive: request.exclusive,
+                prefetch: if request.no_ack {
+                    bound
+                } else {
+                    u32::from(request.prefetch)
+                },
+                priority: request.priority,
+            })
+            .await;
+        let name = request.queue.name.clone();
+        let error = match reply {
+            Reply::Consuming => return Ok(consumer),
+            Reply::ExclusiveInUse => ConsumeError::ExclusiveUse(name),
+            Reply::NotFound => Error::NotFound(name).into(),
+            _ => Error::Unavailable(name).into(),
+        };
+        self.shared.consumers.lock().remove(&consumer.0);
+        Err(error)
+    }
+
+    /// No more deliveries for this consumer; [`Event::Cancelled`] comes after those under way. What it
+    /// holds unacknowledged stays with the channel.
+    pub fn cancel(&mut self, consumer: Consumer) {
+        let Some(attached) = self.shared.consumers.lock().get(&consumer.0).cloned() else {
+            return;
+        };
+        let op = Op::Cancel {
+            consumer: consumer.0,
+        };
+        self.gather(&attached.queue, op, 0);
+        self.flush();
+    }
+
+    /// `basic.get`: one delivery and how many ready messages are left behind it.
+    pub async fn get(
+        &mut self,
+        channel: ChannelId,
+        queue: &Arc<Queue>,
+        no_ack: bool,
+    ) -> Result<Option<(Delivery, u64)>, Error> {
+        let consumer = match self.getters.get(&(channel, queue.id)) {
+            Some(consumer) => *consumer,
+            None => {
+                let consumer = self.attach(channel, queue, false, false);
+                self.getters.insert((channel, queue.id), consumer);
+                consumer
+            }
+        };
+        let reply = self
+            .call(queue, |call| Op::Get {
+                consumer: consumer.0,
+                call,
+                no_ack,
+            })
+            .await;
+        match reply {
+            Reply::Got(None) => Ok(None),
+            Reply::Got(Some((delivered, left))) => {
+                if !no_ack {
+                    self.shared.delivered(consumer.0, 1);
+                }
+                Ok(Some((delivery(consumer, delivered), left)))
+            }
+            Reply::SingleActiveConsumer => Err(Error::SingleActiveConsumer(queue.name.clone())),
+            other => Err(failure(queue, &other)),
+        }
+    }
+
+    /// Removes every ready message; the answer is how many.
+    pub async fn purge(&mut self, queue: &Arc<Queue>) -> Result<u64, Error> {
+        match self.call(queue, |call| Op::Purge { call }).await {
+            Reply::Purged(count) => Ok(count),
+            other => Err(failure(queue, &other)),
+        }
+    }
+
+    pub async fn stats(&mut self, queue: &Arc<Queue>) -> Result<Stats, Error> {
+        match self.call(queue, |call| Op::Stats { call }).await {
+            Reply::Stats(stats) => Ok(stats),
+            other => Err(failure(queue, &other)),
+        }
+    }
+
+    fn attach(
+        &mut self,
+        channel: ChannelId,
+        queue: &Arc<Queue>,
+        no_ack: bool,
+        windowed: bool,
+    ) -> Consumer {
+        self.next_consumer += 1;
+        let attached = Attached {
+            channel,
+            queue: queue.clone(),
+            no_ack,
+            windowed,
+            cancelled: false,
+            outstanding: 0,
+        };
+        let mut consumers = self.shared.consumers.lock();
+        consumers.insert(self.next_consumer, attached);
+        Consumer(self.next_consumer)
+    }
+
+    async fn call(&mut self, queue: &Arc<Queue>, op: impl FnOnce(u64) -> Op) -> Reply {
+        let (call, reply) = self.shared.mailbox.call();
+        self.gather(queue, op(call), 0);
+        self.flush();
+        reply.await.unwrap_or(Reply::Unavailable)
+    }
+
+    fn gather(&mut self, queue: &Arc<Queue>, op: Op, bytes: usize) {
+        let host = self.links.host(queue);
+        let request = Request {
+            queue: queue.id,
+            op,
+        };
+        match self.gathered.iter_mut().find(|g| g.host == host) {
+            Some(gathered) => {
+                gathered.requests.push(request);
+                gathered.bytes += bytes;
+            }
+            None => self.gathered.push(Gathered {
+                host,
+                requests: vec![request],
+                bytes,
+            }),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let consumers = std::mem::take(&mut *self.shared.consumers.lock());
+        for (consumer, attached) in consumers {
+            self.gather(&attached.queue, Op::Leave { consumer }, 0);
+        }
+        self.flush();
+        self.links.forget(self.shared.key);
+    }
+}
+
+// === impl Events ===
+
+impl Events {
+    /// What has happened since the last call, in order; waits for the first event. Calling it again
+    /// states that everything given before is on the socket: that opens the windows of consumers without
+    /// prefetch limit and settles what `no_ack` consumers got. Cancel-safe.
+    pub async fn recv(&mut self) -> Vec<Event> {
+        self.written();
+        loop {
+            let responses = self.shared.mailbox.take().await;
+            let events = self.translate(responses);
+            if !events.is_empty() {
+                return events;
+            }
+        }
+    }
+
+    /// As [`Self::recv`] without waiting.
+    pub fn try_recv(&mut self) -> Vec<Event> {
+        self.written();
+        let responses = self.shared.mailbox.try_take();
+        self.translate(responses)
+    }
+
+    /// States that everything given so far is on the socket.
+    pub fn written(&mut self) {
+        let mut batches: Vec<(Host, Vec<Request>)> = Vec::new();
+        for (consumer, unwritten) in std::mem::take(&mut self.unwritten) {
+            let attached = self.shared.consumers.lock().get(&consumer).cloned();
+            let Some(attached) = attached else { continue };
+            let host = self.links.host(&attached.queue);
+            let op = if attached.no_ack {
+                self.shared.settled(consumer, unwritten.positions.len());
+                Op::Settle {
+                    consumer,
+                    positions: unwritten.positions,
+                    outcome: Outcome::Ack,
+                }
+            } else {
+                Op::Written {
+                    consumer,
+                    count: unwritten.count,
+                }
+            };
+            let request = Request {
+                queue: attached.queue.id,
+                op,
+            };
+            match batches.iter_mut().find(|(of, _)| *of == host) {
+                Some((_, requests)) => requests.push(request),
+                None => batches.push((host, vec![request])),
+            }
+        }
+        for (host, requests) in batches {
+            let permit = self.shared.inflight.take(0);
+            let session = self.shared.key;
+            self.links.send(
+                host,
+                Batch {
+                    session,
+                    requests,
+                    permit,
+                },
+            );
+        }
+    }
+
+    fn translate(&mut self, responses: Vec<Response>) -> Vec<Event> {
+        let mut events = Vec::new();
+        for response in responses {
+            match response {
+                Response::Confirmed { publishes } => {
+                    self.shared
+                        .publishes
+                        .lock()
+                        .close(&publishes, true, &mut events);
+                }
+                Response::Refused { publishes } => {
+                    self.shared
+                        .publishes
+                        .lock()
+                        .close(&publishes, false, &mut events);
+                }
+                Response::Deliver {
+                    consumer,
+                    deliveries,
+                } => events.extend(self.deliver(consumer, deliveries)),
+                Response::Cancelled {
+                    consumer,
+                    by_client,
+                } => events.extend(self.shared.cancelled(consumer, by_client)),
+                // Taken out by the mailbox already.
+                Response::Called { .. } => {}
+            }
+        }
+        events
+    }
+
+    fn deliver(&mut self, consumer: u32, deliveries: Vec<Delivered>) -> Option<Event> {
+        let attached = self.shared.delivered(consumer, deliveries.len())?;
+        if attached.no_ack || attached.windowed {
+            let unwritten = self.unwritten.entry(consumer).or_default();
+            unwritten.count += u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
+            if attached.no_ack {
+                let positions = deliveries.iter().map(|d| d.position);
+                unwritten.positions.extend(positions);
+            }
+        }
+        let deliveries = deliveries.into_iter();
+        Some(Event::Delivered {
+            channel: attached.channel,
+            consumer: Consumer(consumer),
+            deliveries: deliveries
+                .map(|delivered| delivery(Consumer(consumer), delivered))
+                .collect(),
+        })
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Counts deliveries in; `None` when the consumer's channel is closed.
+    fn delivered(&self, consumer: u32, count: usize) -> Option<Attached> {
+        let mut consumers = self.consumers.lock();
+        let attached = consumers.get_mut(&consumer)?;
+        attached.outstanding += count as u64;
+        Some(attached.clone())
+    }
+
+    /// Counts settlements out and forgets a cancelled consumer with its last one.
+    fn settled(&self, consumer: u32, count: usize) -> Option<Arc<Queue>> {
+        let mut consumers = self.consumers.lock();
+        let attached = consumers.get_mut(&consumer)?;
+        attached.outstanding = attached.outstanding.saturating_sub(count as u64);
+        let queue = attached.queue.clone();
+        if attached.cancelled && attached.outstanding == 0 {
+            consumers.remove(&consumer);
+        }
+        Some(queue)
+    }
+
+    fn cancelled(&self, consumer: u32, by_client: bool) -> Option<Event> {
+        let mut consumers = self.consumers.lock();
+        let attached = consumers.get_mut(&consumer)?;
+        attached.cancelled = true;
+        let channel = attached.channel;
+        if attached.outstanding == 0 {
+            consumers.remove(&consumer);
+        }
+        Some(Event::Cancelled {
+            channel,
+            consumer: Consumer(consumer),
+            by_client,
+        })
+    }
+}
+
+// === impl Publishes ===
+
+impl Publishes {
+    fn open(&mut self, open: Open) -> u64 {
+        self.open.push_back(Some(open));
+        self.first + self.open.len() as u64 - 1
+    }
+
+    fn close(&mut self, publishes: &[u64], ack: bool, events: &mut Vec<Event>) {
+        for publish in publishes {
+            let Some(index) = publish.checked_sub(self.first) else {
+                continue;
+            };
+            let Some(slot) = usize::try_from(index)
+                .ok()
+                .and_then(|index| self.open.get_mut(index))
+            else {
+                continue;
+            };
+            let Some(open) = slot else { continue };
+            open.refused |= !ack;
+            open.hosts = open.hosts.saturating_sub(1);
+            if open.hosts > 0 {
+                continue;
+            }
+            if let Some(seq) = open.seq {
+                let confirm = Confirm {
+                    seq,
+                    ack: !open.refused,
+                };
+                match events.last_mut() {
+                    Some(Event::Confirmed { channel, confirms }) if *channel == open.channel => {
+                        confirms.push(confirm);
+                    }
+                    _ => events.push(Event::Confirmed {
+                        channel: open.channel,
+                        confirms: vec![confirm],
+                    }),
+                }
+            }
+            *slot = None;
+        }
+        while let Some(None) = self.open.front() {
+            self.open.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn forget(&mut self, channel: ChannelId) {
+        for open in self.open.iter_mut().flatten() {
+            if open.channel == channel {
+                open.seq = None;
+            }
+        }
+    }
+}
+
+fn delivery(consumer: Consumer, delivered: Delivered) -> Delivery {
+    Delivery {
+        receipt: Receipt {
+            consumer,
+            position: delivered.position,
+        },
+        message: delivered.message,
+        redelivered: delivered.redelivered,
+        delivery_count: delivered.delivery_count,
+    }
+}
+
+fn failure(queue: &Arc<Queue>, reply: &Reply) -> Error {
+    match reply {
+        Reply::NotFound => Error::NotFound(queue.name.clone()),
+        _ => Error::Unavailable(queue.name.clone()),
+    }
+}
