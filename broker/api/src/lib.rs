@@ -1,2 +1,10 @@
-//! api
+//! What broker and operator agree on: the admin HTTP API's types and client, port numbers, metric
+//! names.
+//!
+//! Depends on no other crate of the workspace, so ids are plain numbers here.
 #![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod client;
+pub mod metric;
+pub mod port;
