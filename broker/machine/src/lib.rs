@@ -2,5 +2,6 @@
 //! passed in. No clock, no randomness, no file, no socket, no runtime.
 #![forbid(unsafe_code)]
 
+pub mod group;
 pub mod metadata;
 pub mod value;
