@@ -1,0 +1,70 @@
+//! `UnregisterBroker`, API key 64.
+//!
+//! Generated from `schema/064-unregister-broker.txt` by `tests/it/codegen.rs`; edits are overwritten.
+
+use crate::message::{self, Message, Versions};
+use crate::messages::ApiKey;
+use crate::reader::{DecodeError, Reader};
+use crate::string::Str;
+use crate::writer::Writer;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    pub broker_id: i32,
+}
+
+impl Message for Request {
+    const VERSIONS: Versions = Versions::new(0, 0);
+    const FLEXIBLE_FROM: i16 = 0;
+
+    fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError> {
+        r.set_flexible(version >= Self::FLEXIBLE_FROM);
+        let message = Self {
+            broker_id: r.int32()?,
+        };
+        r.skip_tagged_fields()?;
+        Ok(message)
+    }
+
+    fn encode(&self, w: &mut Writer, version: i16) {
+        w.set_flexible(version >= Self::FLEXIBLE_FROM);
+        w.int32(self.broker_id);
+        w.end_plain_struct();
+    }
+}
+
+impl message::Request for Request {
+    const KEY: ApiKey = ApiKey::UnregisterBroker;
+    type Response = Response;
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Response {
+    pub throttle_time_ms: i32,
+    pub error_code: i16,
+    pub error_message: Option<Str>,
+}
+
+impl Message for Response {
+    const VERSIONS: Versions = Versions::new(0, 0);
+    const FLEXIBLE_FROM: i16 = 0;
+
+    fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError> {
+        r.set_flexible(version >= Self::FLEXIBLE_FROM);
+        let message = Self {
+            throttle_time_ms: r.int32()?,
+            error_code: r.int16()?,
+            error_message: r.nullable_string()?,
+        };
+        r.skip_tagged_fields()?;
+        Ok(message)
+    }
+
+    fn encode(&self, w: &mut Writer, version: i16) {
+        w.set_flexible(version >= Self::FLEXIBLE_FROM);
+        w.int32(self.throttle_time_ms);
+        w.int16(self.error_code);
+        w.string(self.error_message.as_deref());
+        w.end_plain_struct();
+    }
+}
