@@ -1,2 +1,14 @@
-//! broker
+//! One node of the cluster: sockets, disks, Raft and the wiring between the pure machines.
+//!
+//! Read [`node`] first: it builds every part in dependency order.
+
+pub mod config;
+pub mod metadata;
+pub mod node;
+pub mod peer;
 pub mod queue;
+pub mod raft;
+pub mod telemetry;
+
+pub use config::Config;
+pub use node::run;

@@ -1,0 +1,220 @@
+//! Our side of the way to one peer: keeps a connection open, sends calls and messages, matches
+//! replies, and tells from the signs of life whether the peer answers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use model::BrokerId;
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+
+use super::connection::{self, Inbox, Outbox};
+use super::frame::{Greeting, Kind, VERSION};
+use super::{Address, Config, Error, Identity, Service};
+
+/// Waits between attempts to connect, doubling from the first to the second.
+const RECONNECT_AFTER: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_millis(320));
+
+/// Told of each change in whether the peer answers.
+pub(super) type Report = Box<dyn Fn(bool) + Send + Sync>;
+
+pub(super) struct Link {
+    to: BrokerId,
+    config: Arc<Config>,
+    connection: Mutex<Option<Connection>>,
+    next_correlation: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Connection {
+    outbox: Outbox,
+    calls: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Bytes, Error>>>>>,
+}
+
+impl Link {
+    pub(super) fn new(to: BrokerId, config: Arc<Config>) -> Self {
+        Self {
+            to,
+            config,
+            connection: Mutex::new(None),
+            next_correlation: AtomicU64::new(1),
+        }
+    }
+
+    pub(super) async fn call(&self, service: Service, request: Bytes) -> Result<Bytes, Error> {
+        let connection = self.current()?;
+        let correlation = self.next_correlation.fetch_add(1, Ordering::Relaxed);
+        let (reply, answered) = oneshot::channel();
+        connection.calls.lock().insert(correlation, reply);
+        let pending = Pending {
+            connection: &connection,
+            correlation,
+        };
+        let exchange = async {
+            connection
+                .outbox
+                .put(Kind::Call, service as u8, correlation, request)
+                .await
+                .map_err(|_| Error::Unreachable(self.to))?;
+            answered.await.unwrap_or(Err(Error::Unreachable(self.to)))
+        };
+        let outcome = timeout(self.config.call_timeout, exchange)
+            .await
+            .unwrap_or(Err(Error::Timeout(self.to)));
+        drop(pending);
+        outcome
+    }
+
+    pub(super) fn send(&self, service: Service, message: Bytes) -> Result<(), Error> {
+        self.current()?
+            .outbox
+            .try_put(Kind::Message, service as u8, 0, message)
+            .map_err(|rejected| {
+                if rejected.full {
+                    Error::Refused(self.to)
+                } else {
+                    Error::Unreachable(self.to)
+                }
+            })
+    }
+
+    fn current(&self) -> Result<Connection, Error> {
+        self.connection
+            .lock()
+            .clone()
+            .ok_or(Error::Unreachable(self.to))
+    }
+
+    /// Connects, serves and reconnects for as long as it is polled.
+    pub(super) async fn run(
+        self: Arc<Self>,
+        identity: Arc<Identity>,
+        mut address: watch::Receiver<Address>,
+        report: Report,
+    ) {
+        let mut pause = RECONNECT_AFTER.0;
+        loop {
+            let target = address.borrow_and_update().clone();
+            match self.open(&identity, &target).await {
+                Ok((inbox, connection)) => {
+                    tracing::debug!(peer = %self.to, "connected");
+                    pause = RECONNECT_AFTER.0;
+                    *self.connection.lock() = Some(connection.clone());
+                    report(true);
+                    let moved = async {
+                        // An address that no longer changes must not end the connection.
+                        if address.changed().await.is_err() {
+                            std::future::pending::<()>().await;
+                        }
+                    };
+                    let ended = tokio::select! {
+                        ended = self.receive(inbox, &connection) => ended,
+                        () = moved => Ok(()),
+                    };
+                    *self.connection.lock() = None;
+                    report(false);
+                    fail_calls(&connection, self.to);
+                    if let Err(error) = ended {
+                        tracing::info!(peer = %self.to, %error, "connection lost");
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(peer = %self.to, host = %target.host, port = target.port, %error, "cannot connect");
+                    report(false);
+                }
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(RECONNECT_AFTER.1);
+        }
+    }
+
+    async fn open(
+        &self,
+        identity: &Identity,
+        target: &Address,
+    ) -> io::Result<(Inbox, Connection)> {
+        let connect = TcpStream::connect((target.host.as_str(), target.port));
+        let mut stream = timeout(self.config.suspect_after, connect)
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        let theirs = connection::greet(
+            &mut stream,
+            &Greeting {
+                version: VERSION,
+                from: identity.broker,
+                to: self.to,
+                incarnation: identity.incarnation,
+                cluster_id: identity.cluster_id.clone(),
+            },
+        )
+        .await?;
+        if theirs.cluster_id != identity.cluster_id || theirs.from != self.to {
+            return Err(io::Error::other(format!(
+                "broker {} of cluster {} answers there, not broker {} of cluster {}",
+                theirs.from, theirs.cluster_id, self.to, identity.cluster_id
+            )));
+        }
+        let (reader, writer) = stream.into_split();
+        let connection = Connection {
+            outbox: Outbox::start(writer, self.config.queue_bytes_max),
+            calls: Arc::default(),
+        };
+        Ok((Inbox::new(reader, self.config.frame_bytes_max), connection))
+    }
+
+    /// Matches replies and beats until the connection ends or the peer is silent for too long.
+    async fn receive(&self, mut inbox: Inbox, connection: &Connection) -> io::Result<()> {
+        let mut beat = interval(self.config.heartbeat);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Instant::now();
+        loop {
+            while let Some((header, payload)) = inbox.buffered()? {
+                let outcome = match header.kind {
+                    Kind::Reply => Ok(payload),
+                    Kind::Refused => Err(Error::Refused(self.to)),
+                    Kind::Call | Kind::Message | Kind::Ping | Kind::Pong => continue,
+                };
+                if let Some(reply) = connection.calls.lock().remove(&header.correlation) {
+                    // The caller may have given up.
+                    let _gone = reply.send(outcome);
+                }
+            }
+            tokio::select! {
+                filled = timeout_at(heard + self.config.suspect_after, inbox.fill()) => {
+                    filled.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no sign of life"))??;
+                    heard = Instant::now();
+                }
+                _ = beat.tick() => {
+                    if connection.outbox.put_sign(Kind::Ping).is_err() {
+                        return Err(io::ErrorKind::BrokenPipe.into());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Forgets a call whose caller is gone, so that lost replies cost no memory.
+struct Pending<'a> {
+    connection: &'a Connection,
+    correlation: u64,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.connection.calls.lock().remove(&self.correlation);
+    }
+}
+
+fn fail_calls(connection: &Connection, to: BrokerId) {
+    for (_, reply) in connection.calls.lock().drain() {
+        let _gone = reply.send(Err(Error::Unreachable(to)));
+    }
+}

@@ -1,0 +1,49 @@
+//! A group of one that keeps nothing: what it is told, it applies. Stands in for a real group in
+//! tests of the machines' drivers.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use model::BrokerId;
+use tokio::sync::{mpsc, watch};
+
+use super::{Config, Entry, Group, Proposal, StateMachine};
+
+pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMachine) -> Group {
+    let (proposals, mut waiting) = mpsc::channel::<Proposal>(config.waiting_commands_max);
+    let entry_commands_max = config.entry_commands_max;
+    let (leader, leader_seen) = watch::channel(Some(this));
+    tokio::spawn(async move {
+        let _leader = leader;
+        machine.leadership(true, 1);
+        let mut batch = Vec::new();
+        let mut index = 0;
+        while waiting.recv_many(&mut batch, entry_commands_max).await > 0 {
+            index += 1;
+            let (commands, replies): (Vec<_>, Vec<_>) =
+                batch.drain(..).map(|p| (p.command, p.reply)).unzip();
+            let entry = Entry {
+                index,
+                term: 1,
+                now_ms: now_ms(),
+                commands,
+                leading: true,
+            };
+            for (reply, outcome) in replies.into_iter().zip(machine.apply(&entry)) {
+                // The proposer may have gone away.
+                let _gone = reply.send(Ok(outcome));
+            }
+        }
+    });
+    Group {
+        proposals,
+        leader: leader_seen,
+    }
+}
+
+fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        })
+}
