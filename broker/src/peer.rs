@@ -237,11 +237,8 @@ impl Mesh {
                     .is_some_and(|known| std::mem::replace(known, answers) != answers)
             });
         });
-        let running = tokio::spawn(Arc::clone(&link).run(
-            Arc::clone(&self.0.identity),
-            address_seen,
-            report,
-        ));
+        let running =
+            tokio::spawn(Arc::clone(&link).run(Arc::clone(&self.0.identity), address_seen, report));
         Peer {
             link,
             address,

@@ -135,11 +135,7 @@ impl Link {
         }
     }
 
-    async fn open(
-        &self,
-        identity: &Identity,
-        target: &Address,
-    ) -> io::Result<(Inbox, Connection)> {
+    async fn open(&self, identity: &Identity, target: &Address) -> io::Result<(Inbox, Connection)> {
         let connect = TcpStream::connect((target.host.as_str(), target.port));
         let mut stream = timeout(self.config.suspect_after, connect)
             .await

@@ -205,7 +205,10 @@ fn a_frame_is_taken_only_whole_and_its_length_is_bounded() {
         Ok(Ok((header, Bytes::from_static(b"abc"))))
     );
     assert_eq!(
-        frame::take(&mut BytesMut::from([0, 0, 0, 0, 99].repeat(4).as_slice()), 9),
+        frame::take(
+            &mut BytesMut::from([0, 0, 0, 0, 99].repeat(4).as_slice()),
+            9
+        ),
         Err(Malformed::Kind(99))
     );
 }

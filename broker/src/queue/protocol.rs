@@ -36,7 +36,10 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// `publish` numbers the publishes of a session from 1.
-    Publish { publish: u64, message: Arc<Message> },
+    Publish {
+        publish: u64,
+        message: Arc<Message>,
+    },
     /// `consumer` numbers the consumers of a session.
     Consume {
         consumer: u32,
@@ -48,34 +51,59 @@ pub enum Op {
         priority: i32,
     },
     /// No more deliveries; what is unacknowledged stays so.
-    Cancel { consumer: u32 },
+    Cancel {
+        consumer: u32,
+    },
     /// The channel is gone: as cancel, and what is unacknowledged goes back.
-    Leave { consumer: u32 },
+    Leave {
+        consumer: u32,
+    },
     Settle {
         consumer: u32,
         positions: Vec<u64>,
         outcome: Outcome,
     },
     /// Deliveries written to the socket: opens the window of a consumer without prefetch limit.
-    Written { consumer: u32, count: u32 },
-    Get { consumer: u32, call: u64, no_ack: bool },
-    Purge { call: u64 },
-    Stats { call: u64 },
+    Written {
+        consumer: u32,
+        count: u32,
+    },
+    Get {
+        consumer: u32,
+        call: u64,
+        no_ack: bool,
+    },
+    Purge {
+        call: u64,
+    },
+    Stats {
+        call: u64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
     /// The host holds these as durably as the queue and the message ask.
-    Confirmed { publishes: Vec<u64> },
+    Confirmed {
+        publishes: Vec<u64>,
+    },
     /// The queue refused these (`reject-publish`) or cannot be reached.
-    Refused { publishes: Vec<u64> },
+    Refused {
+        publishes: Vec<u64>,
+    },
     Deliver {
         consumer: u32,
         deliveries: Vec<Delivered>,
     },
     /// Last word on a consumer: after `Cancel`, or because the queue went away.
-    Cancelled { consumer: u32, by_client: bool },
-    Called { call: u64, reply: Reply },
+    Cancelled {
+        consumer: u32,
+        by_client: bool,
+    },
+    Called {
+        call: u64,
+        reply: Reply,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -238,9 +238,7 @@ impl Session {
         });
         if routed.is_empty() {
             let publishes = vec![publish];
-            self.shared
-                .mailbox
-                .put([Response::Confirmed { publishes }]);
+            self.shared.mailbox.put([Response::Confirmed { publishes }]);
         }
         for queue in routed {
             let op = Op::Publish {
