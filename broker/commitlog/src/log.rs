@@ -1,0 +1,186 @@
+//! The one writer of a log.
+
+mod append;
+pub(crate) mod files;
+mod retention;
+#[cfg(test)]
+pub(crate) mod tests;
+mod truncate;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use model::Offset;
+
+use crate::{
+    Config, Error, Reader, Recovered, SyncTask, checkpoint, reader::Shared, recovery,
+    segment::Segment,
+};
+
+/// A log opened for writing. Dropping it loses nothing that was written, but only [`Self::close`]
+/// makes the next start quick.
+#[derive(Debug)]
+pub struct Log {
+    config: Config,
+    reader: Reader,
+    /// The segment that is written to: the last of the shared ones.
+    active: Arc<Segment>,
+    /// When the active segment got its first record, as far as that is known.
+    active_since_ms: Option<i64>,
+    /// Segments with bytes that no sync has been asked for yet.
+    dirty: Vec<Arc<Segment>>,
+    dirty_directory: bool,
+    dirty_epochs: bool,
+    unsynced_bytes: u64,
+    /// Renamed files and when to remove them; the time is set by the next look at the clock.
+    retired: Vec<(PathBuf, Option<i64>)>,
+}
+
+impl Log {
+    /// Opens the log in `dir`, which is made if missing; the directory must be held by a
+    /// [`crate::DataDir`] lock of this process.
+    ///
+    /// After an unclean shutdown everything behind the recovery point is read and checked, and the log
+    /// is cut at the first batch that is not whole.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when bytes that were synced are damaged: nothing is cut then.
+    pub fn open(dir: &Path, config: Config) -> Result<(Self, Recovered), Error> {
+        let (shared, recovered) = recovery::open(dir, &config)?;
+        let active = shared
+            .snapshot()
+            .pop()
+            .unwrap_or_else(|| unreachable!("recovery leaves at least one segment"));
+        let log = Self {
+            config,
+            reader: Reader {
+                shared: Arc::new(shared),
+            },
+            active,
+            active_since_ms: None,
+            dirty: Vec::new(),
+            dirty_directory: recovered.changed_directory,
+            dirty_epochs: recovered.changed_epochs,
+            unsynced_bytes: 0,
+            retired: Vec::new(),
+        };
+        Ok((log, recovered))
+    }
+
+    /// A reader for any other thread.
+    pub fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    pub fn start_offset(&self) -> Offset {
+        self.reader.start_offset()
+    }
+
+    pub fn end_offset(&self) -> Offset {
+        self.reader.end_offset()
+    }
+
+    /// As [`Reader::read`].
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub fn read(&self, from: Offset, bytes_max: usize) -> Result<Vec<bytes::Bytes>, Error> {
+        self.reader.read(from, bytes_max)
+    }
+
+    /// Takes over changed sizes, ages and limits from the next append on.
+    pub fn reconfigure(&mut self, config: Config) {
+        self.config = config;
+    }
+
+    /// Bytes appended since a sync was last asked for.
+    pub fn unsynced_bytes(&self) -> u64 {
+        self.unsynced_bytes
+    }
+
+    /// A sync of all that was appended so far, to be run anywhere; `None` when there is nothing to do.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`], or [`Error::Io`] when a segment cannot be opened.
+    pub fn begin_sync(&mut self) -> Result<Option<SyncTask>, Error> {
+        self.check_poison()?;
+        if self.dirty.is_empty() && !self.dirty_directory && !self.dirty_epochs {
+            return Ok(None);
+        }
+        let mut files = Vec::with_capacity(self.dirty.len());
+        for segment in &self.dirty {
+            files.push((segment.path(), segment.file()?));
+        }
+        self.dirty.clear();
+        self.unsynced_bytes = 0;
+        let shared = self.shared().clone();
+        let generation = shared.lock_synced().generation;
+        let epochs = std::mem::take(&mut self.dirty_epochs).then(|| shared.epochs().clone());
+        Ok(Some(SyncTask {
+            upto: self.end_offset(),
+            generation,
+            files,
+            directory: std::mem::take(&mut self.dirty_directory),
+            epochs,
+            shared,
+        }))
+    }
+
+    /// Returns when all that was appended is durable.
+    ///
+    /// # Errors
+    /// As [`SyncTask::run`].
+    pub fn sync(&mut self) -> Result<(), Error> {
+        match self.begin_sync()? {
+            Some(task) => task.run().map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets go of the batches in memory; the next reader of the newest ones asks the disk.
+    pub fn release_tail(&mut self) {
+        let mut tail = self
+            .shared()
+            .tail
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        tail.clear();
+    }
+
+    /// Syncs and leaves files such that a start after a clean shutdown trusts them unread.
+    ///
+    /// # Errors
+    /// As [`SyncTask::run`]. The log is then opened like after a crash.
+    pub fn close(mut self) -> Result<(), Error> {
+        self.sync()?;
+        self.active.seal()
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.reader.shared
+    }
+
+    fn check_poison(&self) -> Result<(), Error> {
+        if self.shared().poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned);
+        }
+        Ok(())
+    }
+
+    fn store_start(&self, start: Offset) -> Result<(), Error> {
+        let path = self.shared().dir.join(files::LOG_START);
+        checkpoint::write_offset(&path, start)
+            .and_then(|()| std::fs::File::open(&path)?.sync_all())
+            .map_err(Error::io("write log start of", path))?;
+        self.shared().start.store(start.0, Ordering::Release);
+        let mut epochs = self
+            .shared()
+            .epochs
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        epochs.truncate_start(start);
+        Ok(())
+    }
+}

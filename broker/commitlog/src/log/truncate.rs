@@ -1,0 +1,145 @@
+//! Cutting the end off: what a follower does when its log parted from the leader's.
+
+use std::{
+    ops::ControlFlow,
+    sync::{PoisonError, atomic::Ordering},
+};
+
+use model::Offset;
+
+use super::{Log, files};
+use crate::{
+    Error, checkpoint,
+    segment::{Segment, scan},
+};
+
+impl Log {
+    /// Drops every batch that has a record at `offset` or later. Durable when it returns, so that a
+    /// crash cannot bring back what a leader never had.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Poisoned`]. Below the start the log is emptied and begins at `offset`.
+    pub fn truncate_to(&mut self, offset: Offset) -> Result<(), Error> {
+        self.check_poison()?;
+        if offset >= self.end_offset() {
+            return Ok(());
+        }
+        if offset <= self.start_offset() {
+            return self.reset_to(offset);
+        }
+        self.lower_recovery_point(offset)?;
+        self.shared().end.store(offset.0, Ordering::Release);
+        self.lock_tail().truncate(offset);
+        self.drop_newest(offset)?;
+        let segment = self.active.clone();
+        let (mut cut, mut end) = (None, segment.base);
+        let from = segment.position_before(offset)?;
+        scan::headers(&segment, from, |header, position| {
+            if header.last_offset() >= offset {
+                cut = Some((position, header.base_offset));
+                return ControlFlow::Break(());
+            }
+            end = header.next_offset();
+            ControlFlow::Continue(())
+        })?;
+        if let Some((position, base)) = cut {
+            // A batch that reaches over `offset` goes whole, so the end is lower still.
+            if base < offset {
+                self.lower_recovery_point(base)?;
+            }
+            let gone = segment.size() - position;
+            segment.cut(position, base)?;
+            self.shared().bytes.fetch_sub(gone, Ordering::Relaxed);
+            end = base;
+        }
+        self.shared().end.store(end.0, Ordering::Release);
+        self.lock_epochs().truncate_end(end);
+        self.dirty_epochs = true;
+        self.dirty.push(segment);
+        self.sync()
+    }
+
+    /// Empties the log; the next record gets `offset`. What a follower does whose leader begins later
+    /// than it ends.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Poisoned`].
+    pub fn reset_to(&mut self, offset: Offset) -> Result<(), Error> {
+        self.check_poison()?;
+        self.lower_recovery_point(Offset(0))?;
+        self.lock_tail().clear();
+        *self.lock_epochs() = crate::Epochs::default();
+        let gone = std::mem::take(
+            &mut *self
+                .shared()
+                .segments
+                .write()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        self.retire(gone)?;
+        self.shared().end.store(offset.0, Ordering::Release);
+        let first = Segment::create(
+            self.shared().dir.clone(),
+            offset,
+            self.config.resources.descriptors.clone(),
+        )?;
+        self.shared()
+            .segments
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(first.clone());
+        self.active = first;
+        self.active_since_ms = None;
+        self.dirty_epochs = true;
+        self.dirty_directory = true;
+        self.store_start(offset)?;
+        self.sync()
+    }
+
+    /// Deletes whole segments that begin at `offset` or later, and makes the last one left active.
+    fn drop_newest(&mut self, offset: Offset) -> Result<(), Error> {
+        let (gone, active) = {
+            let mut segments = self
+                .reader
+                .shared
+                .segments
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            let keep = segments.partition_point(|s| s.base < offset).max(1);
+            let keep = keep.min(segments.len());
+            let gone = segments.split_off(keep);
+            (gone, segments.last().cloned())
+        };
+        self.retire(gone)?;
+        if let Some(active) = active {
+            active.load_indexes()?;
+            self.active = active;
+        }
+        Ok(())
+    }
+
+    fn lower_recovery_point(&self, offset: Offset) -> Result<(), Error> {
+        let shared = self.shared();
+        let mut synced = shared.lock_synced();
+        synced.generation += 1;
+        synced.upto = synced.upto.min(offset);
+        let path = shared.dir.join(files::RECOVERY_POINT);
+        checkpoint::write_offset(&path, synced.upto)
+            .and_then(|()| std::fs::File::open(&path)?.sync_all())
+            .map_err(Error::io("write recovery point of", path))
+    }
+
+    fn lock_tail(&self) -> std::sync::RwLockWriteGuard<'_, crate::tail::Tail> {
+        self.shared()
+            .tail
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_epochs(&self) -> std::sync::RwLockWriteGuard<'_, crate::Epochs> {
+        self.shared()
+            .epochs
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,340 @@
+//! Reading a log while it is written.
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use model::{
+    Epoch, Offset,
+    batch::{Batch, Header, Invalid},
+};
+
+use crate::{
+    Epochs, Error,
+    segment::{Segment, scan},
+    sync::Synced,
+    tail::Tail,
+};
+
+/// Bytes read ahead of the batch that is looked for: what lies between two index entries and a
+/// little more.
+const LOOK_AHEAD_BYTES: usize = 16 << 10;
+
+/// Reads one log. Clones are cheap and may be used on any thread; appends never wait for them.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the writer and the readers of a log share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub dir: Arc<Path>,
+    /// In rising order, never empty; the last one is written to.
+    pub segments: RwLock<Vec<Arc<Segment>>>,
+    pub start: AtomicI64,
+    pub end: AtomicI64,
+    /// Bytes in segments.
+    pub bytes: AtomicU64,
+    pub tail: RwLock<Tail>,
+    pub epochs: RwLock<Epochs>,
+    pub poisoned: AtomicBool,
+    pub synced: Mutex<Synced>,
+}
+
+// === impl Reader ===
+
+impl Reader {
+    /// First offset that can be read.
+    pub fn start_offset(&self) -> Offset {
+        Offset(self.shared.start.load(Ordering::Acquire))
+    }
+
+    /// Offset that the next record will get.
+    pub fn end_offset(&self) -> Offset {
+        Offset(self.shared.end.load(Ordering::Acquire))
+    }
+
+    /// Bytes of all batches on disk.
+    pub fn size_bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Everything below is on the disk, not only on its way there.
+    pub fn synced_offset(&self) -> Offset {
+        self.shared.lock_synced().upto
+    }
+
+    /// Whole batches from the one that holds `from`: the first whatever its size, then as many as fit
+    /// in `bytes_max`. Each element is one batch or a run of them. Nothing when `from` is the end.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::Corrupt`] when the disk gives back other bytes than were written.
+    pub fn read(&self, from: Offset, bytes_max: usize) -> Result<Vec<Bytes>, Error> {
+        self.read_until(from, self.end_offset(), bytes_max)
+    }
+
+    /// As [`Self::read`], batches that end below `limit` only.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_until(
+        &self,
+        from: Offset,
+        limit: Offset,
+        bytes_max: usize,
+    ) -> Result<Vec<Bytes>, Error> {
+        let (start, end) = (self.start_offset(), self.end_offset());
+        if from < start || from > end {
+            return Err(Error::OutOfRange {
+                asked: from,
+                start,
+                end,
+            });
+        }
+        let limit = limit.min(end);
+        if from >= limit {
+            return Ok(Vec::new());
+        }
+        let tail = self
+            .shared
+            .tail
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = tail.read(from, limit, bytes_max) {
+            return Ok(found);
+        }
+        drop(tail);
+        self.read_files(from, limit, bytes_max)
+    }
+
+    fn read_files(
+        &self,
+        mut from: Offset,
+        limit: Offset,
+        bytes_max: usize,
+    ) -> Result<Vec<Bytes>, Error> {
+        let mut found: Vec<Bytes> = Vec::new();
+        let mut left = bytes_max;
+        while from < limit {
+            let Some(segment) = self.shared.segment_for(from) else {
+                break;
+            };
+            let Some(run) = Run::read(&segment, from, limit, left, found.is_empty())? else {
+                // Nothing of this segment qualifies: all of it is older, or the rest is too large.
+                match self.shared.segment_after(segment.base) {
+                    Some(next) if found.is_empty() && from < next.base => {
+                        from = next.base;
+                        continue;
+                    }
+                    _ => break,
+                }
+            };
+            left = left.saturating_sub(run.bytes.len());
+            from = run.next;
+            found.push(run.bytes);
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Headers of all batches from the one that holds `from`, in order, up to the end.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn headers(&self, mut from: Offset, mut f: impl FnMut(&Header)) -> Result<(), Error> {
+        const RUN_BYTES: usize = 1 << 20;
+        let end = self.end_offset();
+        while from < end {
+            let runs = self.read_until(from, end, RUN_BYTES)?;
+            let before = from;
+            for run in runs {
+                for batch in model::batch::split(run)? {
+                    f(&batch.header);
+                    from = batch.header.next_offset();
+                }
+            }
+            if from <= before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first batch that has a record with a timestamp of `timestamp` (milliseconds since 1970) or
+    /// later. Which of its records that is, only its payload tells.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn batch_for_time(&self, timestamp: i64) -> Result<Option<Batch>, Error> {
+        let start = self.start_offset();
+        for segment in self.shared.snapshot() {
+            if segment.newest()?.is_none_or(|n| n.timestamp < timestamp) {
+                continue;
+            }
+            let from = segment.position_before(segment.offset_before_time(timestamp)?)?;
+            let mut found = None;
+            let end = scan::batches(&segment, from, |batch, _| {
+                if batch.header.max_timestamp >= timestamp && batch.header.last_offset() >= start {
+                    found = Some(batch.clone());
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
+            if let Some(fault) = end.fault {
+                return Err(corrupt(&segment, end.position, start, fault));
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The batch with the newest timestamp, the earliest such; `None` when the log is empty.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn newest_batch(&self) -> Result<Option<Batch>, Error> {
+        let mut newest: Option<i64> = None;
+        for segment in self.shared.snapshot() {
+            newest = newest.max(segment.newest()?.map(|n| n.timestamp));
+        }
+        match newest {
+            Some(timestamp) => self.batch_for_time(timestamp),
+            None => Ok(None),
+        }
+    }
+
+    /// The largest known leader epoch at or below `asked` and where it ends (KIP-101).
+    pub fn epoch_end(&self, asked: Epoch) -> (Epoch, Offset) {
+        self.shared.epochs().end_of(asked, self.end_offset())
+    }
+
+    /// Epoch of the newest record.
+    pub fn latest_epoch(&self) -> Option<Epoch> {
+        self.shared.epochs().latest()
+    }
+
+    /// Epoch of the record at `offset`.
+    pub fn epoch_at(&self, offset: Offset) -> Option<Epoch> {
+        self.shared.epochs().at(offset)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    pub(crate) fn snapshot(&self) -> Vec<Arc<Segment>> {
+        self.segments
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn segment_for(&self, offset: Offset) -> Option<Arc<Segment>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        let n = segments.partition_point(|s| s.base <= offset);
+        segments.get(n.checked_sub(1)?).cloned()
+    }
+
+    fn segment_after(&self, base: Offset) -> Option<Arc<Segment>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        let n = segments.partition_point(|s| s.base <= base);
+        segments.get(n).cloned()
+    }
+
+    pub(crate) fn epochs(&self) -> std::sync::RwLockReadGuard<'_, Epochs> {
+        self.epochs.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock_synced(&self) -> std::sync::MutexGuard<'_, Synced> {
+        self.synced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Consecutive batches of one segment.
+struct Run {
+    bytes: Bytes,
+    /// Offset after the last of them.
+    next: Offset,
+}
+
+impl Run {
+    /// Batches of `segment` from the one that holds `from`, all below `limit`, as many as fit in
+    /// `bytes_max`; at least one if `at_least_one`. `None` when there is none.
+    fn read(
+        segment: &Arc<Segment>,
+        from: Offset,
+        limit: Offset,
+        bytes_max: usize,
+        at_least_one: bool,
+    ) -> Result<Option<Self>, Error> {
+        let mut position = segment.position_before(from)?;
+        let mut wanted = bytes_max.saturating_add(LOOK_AHEAD_BYTES);
+        let (mut first, mut end, mut next) = (None, 0, from);
+        let mut chunk = scan::read_at(segment, position, wanted)?;
+        let mut at = 0;
+        loop {
+            let rest = chunk.slice(at.min(chunk.len())..);
+            let batch = match Batch::parse(&rest) {
+                Ok(batch) => batch,
+                Err(Invalid::Truncated { needed, .. }) => {
+                    let available = segment.size().saturating_sub(position + at as u64);
+                    if first.is_some() || rest.len() as u64 >= available {
+                        break;
+                    }
+                    // Still looking for the first batch: go on from here, with all of it.
+                    position += at as u64;
+                    at = 0;
+                    wanted = wanted.max(needed);
+                    chunk = scan::read_at(segment, position, wanted)?;
+                    continue;
+                }
+                Err(fault) => return Err(corrupt(segment, position + at as u64, next, fault)),
+            };
+            let size = batch.bytes.len();
+            if batch.header.last_offset() >= limit {
+                break;
+            }
+            if batch.header.last_offset() >= from {
+                let start = *first.get_or_insert(at);
+                let fits = at + size - start <= bytes_max;
+                let sole = at_least_one && start == at;
+                if !(fits || sole) {
+                    break;
+                }
+                batch
+                    .verify_crc()
+                    .map_err(|fault| corrupt(segment, position + at as u64, next, fault))?;
+                end = at + size;
+                next = batch.header.next_offset();
+            }
+            at += size;
+        }
+        Ok(match first {
+            Some(first) if end > first => Some(Self {
+                bytes: chunk.slice(first..end),
+                next,
+            }),
+            _ => None,
+        })
+    }
+}
+
+fn corrupt(segment: &Segment, position: u64, offset: Offset, source: Invalid) -> Error {
+    Error::Corrupt {
+        path: segment.path(),
+        position,
+        offset,
+        source,
+    }
+}

@@ -1,0 +1,270 @@
+//! Opening a log: finding its segments and, after a crash, where it really ends.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs, io,
+    ops::ControlFlow,
+    path::Path,
+    sync::{
+        Arc, Mutex, RwLock,
+        atomic::{AtomicBool, AtomicI64, AtomicU64},
+    },
+};
+
+use model::{
+    Offset,
+    batch::{HEADER_BYTES, Invalid},
+};
+
+use crate::{
+    Config, Epochs, Error, Shutdown, checkpoint,
+    log::files,
+    reader::Shared,
+    segment::{Segment, scan},
+    sync::Synced,
+    tail::Tail,
+};
+
+/// What opening found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Bytes behind the last whole batch that were cut off.
+    pub cut_bytes: u64,
+    /// Offset from which batches were read and checked; the end when nothing was.
+    pub checked_from: Offset,
+    pub(crate) changed_directory: bool,
+    pub(crate) changed_epochs: bool,
+}
+
+pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), Error> {
+    let made = !dir.exists();
+    fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
+    let dir: Arc<Path> = dir.into();
+    let mut segments = find(&dir, config)?;
+    let mut recovered = Recovered {
+        changed_directory: made,
+        ..Recovered::default()
+    };
+    let start = checkpoint::read_offset(&dir.join(files::LOG_START)).unwrap_or(Offset(0));
+    if segments.is_empty() {
+        segments.push(Segment::create(
+            dir.clone(),
+            start,
+            config.resources.descriptors.clone(),
+        )?);
+        recovered.changed_directory = true;
+    }
+    let stored_epochs = Epochs::load(&dir.join(files::EPOCHS));
+    let synced = checkpoint::read_offset(&dir.join(files::RECOVERY_POINT)).unwrap_or(Offset(0));
+    let mut walk = Walk {
+        config,
+        synced,
+        // Without the file every record says its epoch again.
+        from: match (&stored_epochs, config.opened_after) {
+            (None, _) => From::Start,
+            (Some(_), Shutdown::Clean) => From::LastEntry,
+            (Some(_), Shutdown::Unclean) => From::RecoveryPoint,
+        },
+        epochs: stored_epochs.clone().unwrap_or_default(),
+        end: Offset(0),
+        recovered,
+    };
+    walk.run(&mut segments)?;
+    let Walk {
+        mut epochs,
+        end,
+        mut recovered,
+        ..
+    } = walk;
+    epochs.truncate_end(end);
+    recovered.changed_epochs = stored_epochs.as_ref() != Some(&epochs);
+    let start = start
+        .max(segments.first().map_or(Offset(0), |s| s.base))
+        .min(end);
+    let bytes = segments.iter().map(|s| s.size()).sum();
+    let shared = Shared {
+        dir,
+        segments: RwLock::new(segments),
+        start: AtomicI64::new(start.0),
+        end: AtomicI64::new(end.0),
+        bytes: AtomicU64::new(bytes),
+        tail: RwLock::new(Tail::new(
+            config.tail_bytes_max,
+            config.resources.tail.clone(),
+        )),
+        epochs: RwLock::new(epochs),
+        poisoned: AtomicBool::new(false),
+        synced: Mutex::new(Synced {
+            upto: match config.opened_after {
+                Shutdown::Clean => end,
+                Shutdown::Unclean => synced.min(end),
+            },
+            generation: 0,
+        }),
+    };
+    Ok((shared, recovered))
+}
+
+/// The segments in `dir` in order. Files that wait for removal are removed: nobody reads them now.
+fn find(dir: &Arc<Path>, config: &Config) -> Result<Vec<Arc<Segment>>, Error> {
+    let failed = |e: io::Error| Error::io("list", &**dir)(e);
+    let mut segments = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if name.ends_with(files::DELETED) {
+            fs::remove_file(entry.path()).map_err(Error::io("remove", entry.path()))?;
+        } else if let Some(base) = files::segment_base(name) {
+            let size = entry.metadata().map_err(failed)?.len();
+            let descriptors = config.resources.descriptors.clone();
+            segments.push(Segment::found(dir.clone(), base, size, descriptors));
+        }
+    }
+    segments.sort_by_key(|s| s.base);
+    Ok(segments)
+}
+
+/// Where reading and checking begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Start,
+    /// The segment that holds the recovery point; older ones were synced whole.
+    RecoveryPoint,
+    /// Behind the last index entry of the active segment.
+    LastEntry,
+}
+
+struct Walk<'a> {
+    config: &'a Config,
+    synced: Offset,
+    from: From,
+    epochs: Epochs,
+    end: Offset,
+    recovered: Recovered,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, segments: &mut Vec<Arc<Segment>>) -> Result<(), Error> {
+        let last = segments.len().saturating_sub(1);
+        let first = match self.from {
+            From::Start => 0,
+            From::LastEntry => last,
+            From::RecoveryPoint => segments
+                .partition_point(|s| s.base <= self.synced)
+                .saturating_sub(1),
+        };
+        self.end = segments.get(first).map_or(Offset(0), |s| s.base);
+        self.recovered.checked_from = self.end;
+        if self.from != From::LastEntry {
+            // What is read says its epochs again; the file may still tell of records that are gone.
+            self.epochs.truncate_end(self.end);
+        }
+        for i in first..segments.len() {
+            let Some(segment) = segments.get(i).cloned() else {
+                break;
+            };
+            // A hole between segments is compaction's or a crash's; records never overlap.
+            self.end = self.end.max(segment.base);
+            let whole = if self.from == From::LastEntry {
+                self.check_end(&segment)?
+            } else {
+                self.check(&segment)?
+            };
+            if !whole {
+                let behind = segments.split_off(i + 1);
+                for segment in &behind {
+                    self.recovered.cut_bytes += segment.size();
+                    segment.retire()?;
+                }
+                self.recovered.changed_directory = true;
+                break;
+            }
+        }
+        match segments.last() {
+            Some(last) if self.end < self.synced => Err(Error::Corrupt {
+                path: last.path(),
+                position: last.size(),
+                offset: self.end,
+                source: Invalid::Truncated {
+                    needed: HEADER_BYTES,
+                    present: 0,
+                },
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Trusts the indexes of the active segment and reads only what lies behind the last entry. When
+    /// that is not in order, the shutdown was not as clean as it claimed.
+    fn check_end(&mut self, segment: &Arc<Segment>) -> Result<bool, Error> {
+        let from = segment.last_indexed()?;
+        let mut end = self.end;
+        let walked = scan::headers(segment, from, |header, _| {
+            end = header.next_offset();
+            ControlFlow::Continue(())
+        })?;
+        if walked.fault.is_some() {
+            return self.check(segment);
+        }
+        self.end = end;
+        self.recovered.checked_from = end;
+        Ok(true)
+    }
+
+    /// Reads the whole segment, indexes it anew and cuts it at the first bad batch. True when nothing
+    /// was cut.
+    fn check(&mut self, segment: &Arc<Segment>) -> Result<bool, Error> {
+        segment.reset_indexes()?;
+        let size = segment.size();
+        let mut noted = Ok(());
+        let mut out_of_order = false;
+        // The last batch that left a gap, and the end before it.
+        let mut gap = None;
+        let walked = scan::headers(segment, 0, |header, position| {
+            if header.base_offset < self.end || header.last_offset_delta < 0 {
+                out_of_order = true;
+                return ControlFlow::Break(());
+            }
+            if header.base_offset > self.end {
+                gap = Some((position, self.end));
+            }
+            self.epochs.assign(header.leader_epoch, header.base_offset);
+            self.end = header.next_offset();
+            noted = segment.note(header, position, self.config.index_interval_bytes);
+            if noted.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        noted?;
+        if walked.fault.is_none() && !out_of_order {
+            return Ok(true);
+        }
+        // The base offset is not sealed. When a batch left a gap and then another begins before its
+        // end, it is the first whose offset is wrong.
+        let mut position = walked.position;
+        if let (true, Some((at, end))) = (out_of_order, gap) {
+            position = at;
+            self.end = end;
+        }
+        if self.end < self.synced {
+            return Err(Error::Corrupt {
+                path: segment.path(),
+                position,
+                offset: self.end,
+                source: walked.fault.unwrap_or(Invalid::Length(0)),
+            });
+        }
+        self.recovered.cut_bytes += size - position;
+        segment.cut(position, self.end)?;
+        segment
+            .file()?
+            .sync_all()
+            .map_err(Error::io("sync", segment.path()))?;
+        Ok(false)
+    }
+}

@@ -1,0 +1,79 @@
+//! Making appended bytes durable, away from the thread that appends.
+
+use std::{
+    fs::File,
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use model::Offset;
+
+use crate::{Epochs, Error, checkpoint, log::files, reader::Shared};
+
+/// What of a log is durable.
+#[derive(Debug)]
+pub(crate) struct Synced {
+    /// Everything below is on the disk.
+    pub upto: Offset,
+    /// Raised when the end is cut: a sync that began before says nothing about what came after.
+    pub generation: u64,
+}
+
+/// One sync of everything appended before it was made. Runs on any thread, beside appends.
+#[derive(Debug)]
+pub struct SyncTask {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) files: Vec<(std::path::PathBuf, Arc<File>)>,
+    pub(crate) upto: Offset,
+    pub(crate) generation: u64,
+    /// A segment was created or removed.
+    pub(crate) directory: bool,
+    /// Leader epochs that the file does not have yet.
+    pub(crate) epochs: Option<Epochs>,
+}
+
+impl SyncTask {
+    /// The offset below which all will be durable.
+    pub fn upto(&self) -> Offset {
+        self.upto
+    }
+
+    /// Syncs and moves the recovery point.
+    ///
+    /// # Errors
+    /// [`Error::Io`] once, and from then on the log answers [`Error::Poisoned`]: after a failed sync
+    /// the system marks pages clean that never reached the disk, so trying again would lie.
+    pub fn run(self) -> Result<Offset, Error> {
+        let shared = self.shared.clone();
+        let done = self.run_once();
+        if done.is_err() {
+            shared.poisoned.store(true, Ordering::Release);
+        }
+        done
+    }
+
+    fn run_once(self) -> Result<Offset, Error> {
+        for (path, file) in &self.files {
+            rustix::fs::fdatasync(&**file).map_err(|e| Error::io("sync", path)(e.into()))?;
+        }
+        let dir = &self.shared.dir;
+        if let Some(epochs) = &self.epochs {
+            epochs
+                .store(&dir.join(files::EPOCHS))
+                .map_err(Error::io("write epochs of", &**dir))?;
+        }
+        if self.directory {
+            checkpoint::sync_dir(dir).map_err(Error::io("sync", &**dir))?;
+        }
+        let mut synced = self
+            .shared
+            .synced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if synced.generation == self.generation && self.upto > synced.upto {
+            checkpoint::write_offset(&dir.join(files::RECOVERY_POINT), self.upto)
+                .map_err(Error::io("write recovery point of", &**dir))?;
+            synced.upto = self.upto;
+        }
+        Ok(synced.upto)
+    }
+}
