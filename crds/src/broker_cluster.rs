@@ -104,8 +104,9 @@ pub struct BrokerClusterSpec {
     #[x_kube(validation = Rule::new("self >= oldSelf")
         .message("replicas cannot shrink: what a removed broker holds would be lost"))]
     pub replicas: i32,
-    /// The disk of each broker. Immutable.
-    #[x_kube(validation = Rule::new("self == oldSelf").message("storage is fixed when the cluster is created"))]
+    /// The disk of each broker. Its size and class are immutable.
+    #[x_kube(validation = Rule::new("self.size == oldSelf.size && has(self.class) == has(oldSelf.class) && (!has(self.class) || self.class == oldSelf.class)")
+        .message("storage is fixed when the cluster is created"))]
     pub storage: Storage,
     /// Where a broker's rack comes from, over which replicas are spread.
     #[serde(default)]
@@ -158,6 +159,17 @@ pub struct Storage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub class: Option<String>,
+    /// What happens to the volumes when this resource is deleted.
+    #[serde(default)]
+    pub reclaim: Reclaim,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Reclaim {
+    /// They stay, and a cluster of the same name finds its data again.
+    #[default]
+    Retain,
+    Delete,
 }
 
 /// Where a broker's rack comes from.

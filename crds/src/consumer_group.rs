@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster_ref::ClusterRef;
+use crate::deletion::DeletionPolicy;
 use crate::duration::Duration;
 
 /// Condition that compares the lag with `spec.slo`.
@@ -26,7 +27,7 @@ pub const LAG_WITHIN_SLO: &str = "LagWithinSLO";
     category = "millrace",
     selectable = "spec.clusterRef.name",
     derive = "PartialEq",
-    doc = "A consumer group that is watched: what it should read and how far behind it may be. Deleting this resource leaves the group and its offsets alone.",
+    doc = "A consumer group that is watched: what it should read and how far behind it may be.",
     printcolumn(
         name = "Cluster",
         type_ = "string",
@@ -88,6 +89,14 @@ pub struct ConsumerGroupSpec {
     /// How far behind the group may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
+    /// What happens to the group and its offsets when this resource is deleted. Delete waits until
+    /// the group has no members.
+    #[serde(default = "retain")]
+    pub deletion_policy: DeletionPolicy,
+}
+
+fn retain() -> DeletionPolicy {
+    DeletionPolicy::Retain
 }
 
 /// How far behind a group may be.

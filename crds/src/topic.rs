@@ -168,6 +168,9 @@ pub struct TopicStatus {
     pub replication_factor: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
+    /// Configs that this resource has set. One that leaves the spec goes back to its default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub managed_configs: Vec<String>,
 }
 
 /// Partitions that are not as they should be.
