@@ -1,0 +1,98 @@
+//! The topic keys that the broker itself obeys, resolved and typed.
+
+use super::{Catalogue, Layers, Scope, catalogue, rule};
+
+/// Settings of one topic. Values that do not parse, which the admin calls never store, count as
+/// the default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// `cleanup.policy` names `delete`.
+    pub delete: bool,
+    /// `cleanup.policy` names `compact`.
+    pub compact: bool,
+    /// `producer` keeps batches as sent.
+    pub compression_type: String,
+    pub delete_retention_ms: i64,
+    pub file_delete_delay_ms: i64,
+    /// Records between two syncs.
+    pub flush_messages: i64,
+    pub flush_ms: i64,
+    pub index_interval_bytes: u64,
+    pub max_message_bytes: usize,
+    pub message_timestamp_after_max_ms: i64,
+    pub message_timestamp_before_max_ms: i64,
+    /// `message.timestamp.type` is `LogAppendTime`.
+    pub log_append_time: bool,
+    pub min_insync_replicas: usize,
+    /// `None` = for ever.
+    pub retention_bytes: Option<u64>,
+    /// `None` = for ever.
+    pub retention_ms: Option<i64>,
+    pub segment_bytes: u64,
+    pub segment_index_bytes: usize,
+    pub segment_jitter_ms: i64,
+    pub segment_ms: i64,
+    pub unclean_leader_election: bool,
+}
+
+impl Settings {
+    pub fn resolve(layers: Layers<'_>) -> Self {
+        let keys = Keys {
+            catalogue: catalogue(Scope::Topic),
+            layers,
+        };
+        let policies = keys.text("cleanup.policy");
+        let has = |policy: &str| rule::items(&policies).any(|item| item == policy);
+        Self {
+            delete: has("delete"),
+            compact: has("compact"),
+            compression_type: keys.text("compression.type"),
+            delete_retention_ms: keys.number("delete.retention.ms"),
+            file_delete_delay_ms: keys.number("file.delete.delay.ms"),
+            flush_messages: keys.number("flush.messages"),
+            flush_ms: keys.number("flush.ms"),
+            index_interval_bytes: keys.unsigned("index.interval.bytes"),
+            max_message_bytes: keys.unsigned("max.message.bytes") as usize,
+            message_timestamp_after_max_ms: keys.number("message.timestamp.after.max.ms"),
+            message_timestamp_before_max_ms: keys.number("message.timestamp.before.max.ms"),
+            log_append_time: keys.text("message.timestamp.type") == "LogAppendTime",
+            min_insync_replicas: keys.unsigned("min.insync.replicas") as usize,
+            retention_bytes: u64::try_from(keys.number("retention.bytes")).ok(),
+            retention_ms: Some(keys.number("retention.ms")).filter(|ms| *ms >= 0),
+            segment_bytes: keys.unsigned("segment.bytes"),
+            segment_index_bytes: keys.unsigned("segment.index.bytes") as usize,
+            segment_jitter_ms: keys.number("segment.jitter.ms"),
+            segment_ms: keys.number("segment.ms"),
+            unclean_leader_election: keys.text("unclean.leader.election.enable") == "true",
+        }
+    }
+}
+
+struct Keys<'a> {
+    catalogue: &'static Catalogue,
+    layers: Layers<'a>,
+}
+
+impl Keys<'_> {
+    fn text(&self, name: &str) -> String {
+        self.catalogue
+            .value(name, self.layers)
+            .map(|value| value.trim().to_owned())
+            .unwrap_or_default()
+    }
+
+    fn number(&self, name: &str) -> i64 {
+        let default = || {
+            self.catalogue
+                .value(name, Layers::NONE)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or_default()
+        };
+        self.text(name).parse().unwrap_or_else(|_| default())
+    }
+
+    /// For keys whose valid range starts at 0 or above.
+    fn unsigned(&self, name: &str) -> u64 {
+        u64::try_from(self.number(name)).unwrap_or_default()
+    }
+}
