@@ -5,6 +5,7 @@
 pub mod config;
 pub mod metadata;
 pub mod node;
+pub mod partition;
 pub mod peer;
 pub mod queue;
 pub mod raft;
