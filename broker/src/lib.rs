@@ -3,6 +3,7 @@
 //! Read [`node`] first: it builds every part in dependency order.
 
 pub mod config;
+pub mod coordinator;
 pub mod metadata;
 pub mod node;
 pub mod partition;

@@ -17,8 +17,9 @@ pub enum Command {
     Delete,
     /// Removes offsets of topics that no member subscribes to, in the order given.
     DeleteOffsets(Vec<(Arc<str>, i32)>),
-    /// Removes offsets of topics that are gone from the cluster; answers nothing.
-    ForgetTopics(Vec<Arc<str>>),
+    /// Removes offsets of topics that are gone from the cluster; answers nothing. Offsets of a new topic
+    /// of the same name stay.
+    ForgetTopics(Arc<[(Arc<str>, TopicId)]>),
     /// Time has passed: run the deadlines that are due; answers nothing of its own.
     Elapse,
     /// Drops offsets past their retention, and the group when nothing is left; answers nothing.

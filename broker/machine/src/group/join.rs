@@ -49,7 +49,7 @@ impl Draft<'_> {
             return Err(Error::UnknownMember);
         }
         if !self.has_room_for(&join.member_id) {
-            self.drop_member(&join.member_id.clone());
+            self.drop_member(&join.member_id);
             return Err(Error::GroupFull);
         }
         if !self.group.supports(&join.protocol_type, &join.protocols) {

@@ -143,8 +143,13 @@ impl Draft<'_> {
         Ok(results)
     }
 
-    pub(super) fn forget_topics(&mut self, topics: &[Arc<str>]) {
-        let keys = self.offset_keys(|topic, _| topics.contains(topic));
+    pub(super) fn forget_topics(&mut self, gone: &[(Arc<str>, TopicId)]) {
+        let unknown = TopicId::default();
+        let keys = self.offset_keys(|topic, (_, committed)| {
+            gone.iter().any(|(name, id)| {
+                name == topic && (committed.topic_id == *id || committed.topic_id == unknown)
+            })
+        });
         self.remove_offsets(keys);
     }
 

@@ -333,9 +333,13 @@ fn command(verb: &str, fresh: MemberId, words: &Words<'_>) -> Command {
                 .map(|(t, p)| (t.into(), p.parse().unwrap()))
                 .collect(),
         ),
-        "forget" => {
-            Command::ForgetTopics(words.list("topics").into_iter().map(Arc::from).collect())
-        }
+        "forget" => Command::ForgetTopics(
+            words
+                .list("topics")
+                .into_iter()
+                .map(|t| (t.into(), TopicId::default()))
+                .collect(),
+        ),
         "expire" => Command::ExpireOffsets,
         other => panic!("no verb '{other}'"),
     }
@@ -393,7 +397,7 @@ fn print_record(record: &Record) -> String {
         Record::Offset { key, value } => {
             let value = value
                 .as_ref()
-                .map_or("removed".into(), |c| format!("= {}", c.offset));
+                .map_or_else(|| "removed".into(), |c| format!("= {}", c.offset));
             format!(
                 "record offset {} {}-{} {value}",
                 key.group, key.topic, key.partition
@@ -431,7 +435,7 @@ fn print_reply(reply: &Reply) -> String {
             Err(error) => format!("{verb} refused: {error}"),
         }
     }
-    fn each<E: std::fmt::Display>(results: &Vec<Result<(), E>>) -> String {
+    fn each<E: std::fmt::Display>(results: &[Result<(), E>]) -> String {
         let each: Vec<_> = results
             .iter()
             .map(|r| {
@@ -446,11 +450,11 @@ fn print_reply(reply: &Reply) -> String {
         Reply::Sync(result) => one("sync", result, |s| text(&s.assignment)),
         Reply::Heartbeat(result) => one("heartbeat", result, |()| "ok".into()),
         Reply::Leave(result) => one("leave", result, |left| {
-            each(&left.iter().map(|l| l.result.clone()).collect())
+            each(&left.iter().map(|l| l.result.clone()).collect::<Vec<_>>())
         }),
-        Reply::Commit(result) => one("commit", result, each),
+        Reply::Commit(result) => one("commit", result, |r| each(r)),
         Reply::Delete(result) => one("delete", result, |()| "ok".into()),
-        Reply::DeleteOffsets(result) => one("delete offsets", result, each),
+        Reply::DeleteOffsets(result) => one("delete offsets", result, |r| each(r)),
     }
 }
 
