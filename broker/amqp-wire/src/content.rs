@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::field::{Invalid, Reader};
+use crate::field::{Invalid, Reader, Writer};
 use crate::frame;
 use crate::method::{Encode, basic};
 
@@ -44,9 +44,31 @@ impl Header {
     }
 }
 
+/// `basic.deliver` over borrowed names, so that a delivery allocates nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Deliver<'a> {
+    pub consumer_tag: &'a str,
+    pub delivery_tag: u64,
+    pub redelivered: bool,
+    pub exchange: &'a str,
+    pub routing_key: &'a str,
+}
+
+impl Encode for Deliver<'_> {
+    const CLASS_ID: u16 = basic::Deliver::CLASS_ID;
+    const METHOD_ID: u16 = basic::Deliver::METHOD_ID;
+
+    fn encode_fields(&self, to: &mut Writer<'_>) {
+        to.write_text(self.consumer_tag);
+        to.write(&self.delivery_tag);
+        to.write(&self.redelivered);
+        to.write_text(self.exchange);
+        to.write_text(self.routing_key);
+    }
+}
+
 /// Appends a method and its content: one method frame, one header frame and as many body frames of
-/// at most `frame_max` bytes as the body needs. Returns nothing that has to be kept: the bytes are copied
-/// once, into `out`.
+/// at most `frame_max` bytes as the body needs. The bytes are copied once, into `out`.
 pub fn write<M: Encode>(
     out: &mut BytesMut,
     channel: u16,
@@ -68,3 +90,6 @@ pub fn write<M: Encode>(
         frame::write(out, frame::Kind::Body, channel, |out| out.put_slice(part));
     }
 }
+
+#[cfg(test)]
+mod tests;

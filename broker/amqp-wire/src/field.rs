@@ -177,6 +177,16 @@ impl<'a> Writer<'a> {
         field.write(self);
     }
 
+    /// A short string; what is longer than it can be is cut.
+    pub fn write_text(&mut self, text: &str) {
+        if text.len() > ShortStr::LEN_MAX {
+            return self.write(&ShortStr::truncated(text));
+        }
+        let out = self.put();
+        out.put_u8(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        out.put_slice(text.as_bytes());
+    }
+
     pub(crate) fn put(&mut self) -> &mut BytesMut {
         self.bits = 0;
         self.out

@@ -4,7 +4,6 @@
 
 pub mod group;
 pub mod metadata;
-pub mod placement;
 pub mod queue;
 pub mod routing;
 pub mod value;

@@ -1,0 +1,222 @@
+//! `queue.declare`, `queue.purge` and `queue.delete`.
+
+use std::sync::Arc;
+
+use amqp_wire::method::queue as method;
+use machine::metadata::command::{Command, Refusal};
+use machine::metadata::image::{Queue, QueueKind};
+use machine::value::{Table, Value};
+use model::ShardId;
+use uuid::Uuid;
+
+use super::{Client, Error, arguments, equivalence, name};
+use crate::amqp::values;
+use crate::queue::Session;
+
+/// What declare-ok says.
+pub(in crate::amqp) struct Declared {
+    pub(in crate::amqp) queue: Arc<Queue>,
+    pub(in crate::amqp) messages: u64,
+    pub(in crate::amqp) consumers: u32,
+}
+
+/// Declares, or compares with what is there. `last` is the queue that an empty name stands for in a
+/// passive declare.
+pub(in crate::amqp) async fn declare(
+    client: &Client,
+    session: &mut Session,
+    last: Option<&str>,
+    declare: &method::Declare,
+) -> Result<Declared, Error> {
+    let name = match (name(&declare.queue), declare.passive) {
+        (name, true) if name.is_empty() => last.ok_or(Error::NoQueueDeclared)?.to_owned(),
+        (name, _) => name,
+    };
+    let queue = if declare.passive {
+        client.queue(&name)?
+    } else {
+        declare_active(client, name, declare).await?
+    };
+    let stats = if declare.no_wait {
+        crate::queue::Stats::default()
+    } else {
+        session.stats(&queue).await?
+    };
+    Ok(Declared {
+        queue,
+        messages: stats.ready,
+        consumers: stats.consumers,
+    })
+}
+
+async fn declare_active(
+    client: &Client,
+    name: String,
+    declare: &method::Declare,
+) -> Result<Arc<Queue>, Error> {
+    let arguments = values::from_wire(&declare.arguments);
+    let quorum = match arguments.get("x-queue-type") {
+        Some(Value::String(kind)) => kind == "quorum",
+        _ => false,
+    };
+    let asked = Queue {
+        vhost: client.vhost.clone(),
+        name: name.as_str().into(),
+        id: 0,
+        kind: if quorum {
+            QueueKind::Quorum { shard: ShardId(0) }
+        } else {
+            QueueKind::Classic {
+                home: client.front.metadata.this_broker(),
+            }
+        },
+        // Exclusive queues live no longer than their connection.
+        durable: declare.durable,
+        auto_delete: declare.auto_delete,
+        exclusive: declare.exclusive.then_some(client.token),
+        arguments,
+    };
+    if let Some(existing) = client.vhost().queues.get(name.as_str()) {
+        return same(client, &asked, existing);
+    }
+    if name.starts_with("amq.") {
+        return Err(Error::Reserved {
+            what: "queue",
+            name,
+        });
+    }
+    arguments::check_queue(&client.vhost, &name, quorum, &asked.arguments)?;
+    if quorum {
+        check_quorum(client, &asked)?;
+    }
+    let name = if name.is_empty() {
+        generated_name()
+    } else {
+        name
+    };
+    let asked = Queue {
+        name: name.as_str().into(),
+        ..asked
+    };
+    let command = Command::DeclareQueue {
+        vhost: client.vhost.to_string(),
+        name: name.clone(),
+        quorum,
+        home: client.front.metadata.this_broker(),
+        durable: asked.durable,
+        auto_delete: asked.auto_delete,
+        exclusive: asked.exclusive,
+        arguments: asked.arguments.clone(),
+    };
+    client.submit(command).await?;
+    // Someone else may have been first, with other properties.
+    match client.vhost().queues.get(name.as_str()) {
+        Some(existing) => same(client, &asked, existing),
+        None => Err(client.no_queue(&name)),
+    }
+}
+
+fn same(client: &Client, asked: &Queue, existing: &Arc<Queue>) -> Result<Arc<Queue>, Error> {
+    if asked.exclusive != existing.exclusive {
+        return Err(client.locked(&existing.name));
+    }
+    equivalence::queue(&client.vhost, asked, existing)?;
+    Ok(existing.clone())
+}
+
+fn check_quorum(client: &Client, asked: &Queue) -> Result<(), Error> {
+    if asked.name.is_empty() {
+        return Err(Error::ServerNamed {
+            name: String::new(),
+        });
+    }
+    let properties = [
+        (!asked.durable, "non-durable"),
+        (asked.auto_delete, "auto-delete"),
+        (asked.exclusive.is_some(), "exclusive-owner"),
+    ];
+    match properties.into_iter().find(|(wrong, _)| *wrong) {
+        None => Ok(()),
+        Some((_, property)) => Err(Error::InvalidProperty {
+            property,
+            name: asked.name.to_string(),
+            vhost: client.vhost.clone(),
+        }),
+    }
+}
+
+fn generated_name() -> String {
+    format!("amq.gen-{}", Uuid::new_v4().simple())
+}
+
+/// Removes all ready messages; the answer is how many.
+pub(in crate::amqp) async fn purge(
+    client: &Client,
+    session: &mut Session,
+    name: &str,
+) -> Result<u64, Error> {
+    let queue = client.queue(name)?;
+    Ok(session.purge(&queue).await?)
+}
+
+/// Deletes; the answer is how many ready messages went with it. One that is not there had none.
+pub(in crate::amqp) async fn delete(
+    client: &Client,
+    session: &mut Session,
+    name: &str,
+    if_unused: bool,
+    if_empty: bool,
+) -> Result<u64, Error> {
+    let queue = match client.queue(name) {
+        Ok(queue) => queue,
+        Err(Error::NoQueue { .. }) => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let stats = match session.stats(&queue).await {
+        Ok(stats) => stats,
+        // A queue whose host is gone can still be deleted, but nobody knows whether it is empty.
+        Err(_) if !if_unused && !if_empty => crate::queue::Stats::default(),
+        Err(error) => return Err(error.into()),
+    };
+    if if_unused && stats.consumers > 0 {
+        return Err(Error::QueueInUse {
+            name: name.to_owned(),
+            vhost: client.vhost.clone(),
+        });
+    }
+    if if_empty && stats.ready > 0 {
+        return Err(Error::QueueNotEmpty {
+            name: name.to_owned(),
+            vhost: client.vhost.clone(),
+        });
+    }
+    delete_now(client, name).await?;
+    Ok(stats.ready)
+}
+
+/// Deletes without a look at what is in it.
+pub(in crate::amqp) async fn delete_now(client: &Client, name: &str) -> Result<(), Error> {
+    let command = Command::DeleteQueue {
+        vhost: client.vhost.to_string(),
+        name: name.to_owned(),
+    };
+    match client.submit(command).await {
+        Ok(_) | Err(Error::Refused(Refusal::NotFound(_))) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The exclusive queues of a connection, to be deleted at its end.
+pub(in crate::amqp) fn exclusive_queues(client: &Client) -> Vec<Arc<str>> {
+    let vhost = client.vhost();
+    let owned = vhost.queues.values();
+    owned
+        .filter(|queue| queue.exclusive == Some(client.token))
+        .map(|queue| queue.name.clone())
+        .collect()
+}
+
+/// `x-priority` of a consumer.
+pub(in crate::amqp) fn consumer_priority(arguments: &Table) -> Option<&Value> {
+    arguments.get("x-priority")
+}
