@@ -4,6 +4,7 @@
 
 pub mod group;
 pub mod metadata;
+pub mod placement;
 pub mod queue;
 pub mod routing;
 pub mod value;

@@ -2,19 +2,101 @@
 //!
 //! One Raft group carries [`command::Command`]s; every broker applies them in order to its
 //! [`image::Image`] and publishes the result. `apply` is deterministic: time comes with the entry.
+//! A command is refused as a whole or carried out as a whole.
+//!
+//! The log holds commands and not their effects, so a rule here may only change together with a
+//! version in the command: all brokers must come to the same image from the same log.
 
+mod broker;
 pub mod command;
+mod config;
 pub mod image;
+mod partition;
+mod restart;
+mod topic;
+mod topology;
 
-use command::{Command, Reply};
+#[cfg(test)]
+mod tests;
+
+use command::{Command, Refusal, Reply};
 use image::Image;
 
+/// Producer ids handed out at a time (KIP-730).
+pub const PRODUCER_ID_BLOCK: i32 = 1000;
+
 impl Image {
+    /// The image before the first entry: no broker, no topic, the virtual host `/`.
+    pub fn genesis() -> Self {
+        let mut image = Self::default();
+        topology::create_vhost(&mut image, "/");
+        image
+    }
+
     /// Carries out `command` as entry `index` of the log, or refuses it and changes nothing but the
-    /// index. `now_ms` is the leader's clock.
+    /// index. `now_ms` is the leader's clock, never going back along the log.
     pub fn apply(&mut self, command: Command, now_ms: i64, index: u64) -> Reply {
-        let _ = (command, now_ms);
         self.index = index;
-        Reply::Done
+        self.carry_out(command, now_ms)
+            .unwrap_or_else(Reply::Refused)
+    }
+
+    fn carry_out(&mut self, command: Command, now_ms: i64) -> Result<Reply, Refusal> {
+        match command {
+            Command::RegisterBroker {
+                id,
+                incarnation,
+                rack,
+                endpoints,
+            } => broker::register(self, id, incarnation, rack, endpoints),
+            Command::FenceBroker { id, epoch } => broker::fence(self, id, epoch),
+            Command::UnfenceBroker { id, epoch } => broker::unfence(self, id, epoch),
+            Command::DrainBroker { id, epoch } => broker::drain(self, id, epoch),
+            Command::CancelDrain { id } => broker::cancel_drain(self, id),
+            Command::CreateTopic {
+                name,
+                id,
+                assignment,
+                configs,
+            } => topic::create(self, &name, id, assignment, configs),
+            Command::DeleteTopic { id } => topic::delete(self, id),
+            Command::CreatePartitions {
+                topic,
+                count,
+                assignments,
+            } => topic::create_partitions(self, topic, count, assignments),
+            Command::AlterConfigs { resource, changes } => config::alter(self, resource, changes),
+            Command::AlterPartition {
+                topic,
+                partition,
+                leader,
+                leader_epoch,
+                partition_epoch,
+                isr,
+            } => partition::alter(
+                self,
+                (topic, partition),
+                (leader, leader_epoch),
+                partition_epoch,
+                isr,
+            ),
+            Command::ElectPreferred { partitions } => partition::elect_preferred(self, partitions),
+            Command::AllocateProducerIds { .. } => {
+                let first = self.next_producer_id;
+                self.next_producer_id += i64::from(PRODUCER_ID_BLOCK);
+                Ok(Reply::ProducerIds {
+                    first,
+                    len: PRODUCER_ID_BLOCK,
+                })
+            }
+            Command::GrantRestartPermit {
+                broker,
+                holder,
+                token,
+                ttl_ms,
+            } => restart::grant(self, broker, &holder, token, ttl_ms, now_ms),
+            Command::ReleaseRestartPermit { token } => restart::release(self, token),
+            command => topology::carry_out(self, command),
+        }
     }
 }

@@ -6,7 +6,7 @@ use model::{BrokerId, Epoch, TopicId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::image::{ConfigResource, Destination, Endpoint, ExchangeKind};
+use super::image::{ConfigResource, Destination, Endpoint, ExchangeKind, RestartPermit};
 use crate::value::Table;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,20 @@ pub enum Command {
     DrainBroker {
         id: BrokerId,
         epoch: i64,
+    },
+    /// The stop was called off, or the operator took the drain back.
+    CancelDrain {
+        id: BrokerId,
+    },
+    /// Asks for the cluster's one restart permit; the same holder and broker renews it.
+    GrantRestartPermit {
+        broker: BrokerId,
+        holder: String,
+        token: Uuid,
+        ttl_ms: i64,
+    },
+    ReleaseRestartPermit {
+        token: Uuid,
     },
     CreateTopic {
         name: String,
@@ -146,6 +160,7 @@ pub enum Reply {
     Declared {
         created: bool,
     },
+    RestartPermit(Arc<RestartPermit>),
     Refused(Refusal),
 }
 
@@ -176,6 +191,8 @@ pub enum Refusal {
     IneligibleReplica,
     #[error("broker registration is stale")]
     StaleBrokerEpoch,
+    #[error("the restart permit is held for broker {broker} by {holder}")]
+    PermitHeld { broker: BrokerId, holder: Arc<str> },
     #[error("no exchange, queue or vhost named '{0}'")]
     NotFound(Arc<str>),
     /// RabbitMQ's 406: same name, other properties. The text names the property.

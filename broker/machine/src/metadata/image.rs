@@ -18,6 +18,7 @@ pub struct Image {
     pub topics: OrdMap<TopicId, Arc<Topic>>,
     pub topic_names: OrdMap<Arc<str>, TopicId>,
     /// Dynamic configs only; defaults live in the catalogue of `api::config`.
+    #[serde(with = "pairs")]
     pub configs: OrdMap<ConfigResource, OrdMap<Arc<str>, Arc<str>>>,
     pub vhosts: OrdMap<Arc<str>, Arc<Vhost>>,
     /// Queue shards: Raft groups that carry quorum queues.
@@ -26,6 +27,19 @@ pub struct Image {
     pub next_producer_id: i64,
     /// Epoch that the next broker registration gets.
     pub next_broker_epoch: i64,
+    /// Who may restart a broker now; see [`RestartPermit::expires_at_ms`].
+    #[serde(default)]
+    pub restart_permit: Option<Arc<RestartPermit>>,
+}
+
+/// Leave to restart one broker, granted to one holder at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestartPermit {
+    pub token: Uuid,
+    pub broker: BrokerId,
+    pub holder: Arc<str>,
+    /// By the metadata leader's clock; anybody may take an expired one.
+    pub expires_at_ms: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -158,4 +172,29 @@ pub struct Shard {
     pub members: Vec<BrokerId>,
     /// Who should lead when all are up; leaders are spread over members.
     pub preferred: BrokerId,
+}
+
+/// A map whose keys are no JSON strings, as a list of pairs.
+mod pairs {
+    use imbl::OrdMap;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<K, V, S>(map: &OrdMap<K, V>, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        K: Ord + Serialize,
+        V: Serialize,
+        S: Serializer,
+    {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, K, V, D>(deserializer: D) -> Result<OrdMap<K, V>, D::Error>
+    where
+        K: Ord + Clone + Deserialize<'de>,
+        V: Clone + Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        let pairs = Vec::<(K, V)>::deserialize(deserializer)?;
+        Ok(pairs.into_iter().collect())
+    }
 }

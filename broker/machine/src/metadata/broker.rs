@@ -1,0 +1,101 @@
+//! Registration, fencing and controlled shutdown. A fenced broker leads nothing and is in no ISR
+//! but where it is the last member.
+
+use std::sync::Arc;
+
+use model::BrokerId;
+use uuid::Uuid;
+
+use super::command::{Refusal, Reply};
+use super::image::{Broker, Endpoint, Image};
+use super::partition;
+
+/// A broker began a life. It starts fenced, and out of every ISR but those it is alone in: what an
+/// earlier life had acknowledged from memory may be gone (KIP-966).
+pub(super) fn register(
+    image: &mut Image,
+    id: BrokerId,
+    incarnation: Uuid,
+    rack: Option<String>,
+    endpoints: Vec<Endpoint>,
+) -> Result<Reply, Refusal> {
+    if let Some(known) = image.brokers.get(&id)
+        && known.incarnation != incarnation
+        && !known.fenced
+    {
+        return Err(Refusal::InUse(format!(
+            "broker id {id} is in use by a live broker with another data directory"
+        )));
+    }
+    let epoch = image.next_broker_epoch;
+    image.next_broker_epoch += 1;
+    image.brokers.insert(
+        id,
+        Arc::new(Broker {
+            id,
+            epoch,
+            incarnation,
+            rack: rack.map(Arc::from),
+            endpoints,
+            fenced: true,
+            in_controlled_shutdown: false,
+        }),
+    );
+    partition::disown(image, id);
+    Ok(Reply::Registered { epoch })
+}
+
+pub(super) fn fence(image: &mut Image, id: BrokerId, epoch: i64) -> Result<Reply, Refusal> {
+    change(image, id, epoch, |broker| broker.fenced = true)?;
+    partition::withdraw(image, id);
+    Ok(Reply::Done)
+}
+
+pub(super) fn unfence(image: &mut Image, id: BrokerId, epoch: i64) -> Result<Reply, Refusal> {
+    change(image, id, epoch, |broker| broker.fenced = false)?;
+    partition::elect_for_leaderless(image);
+    Ok(Reply::Done)
+}
+
+/// Leaderships move away and the broker leaves every ISR that has other members, so that its stop
+/// is no failure.
+pub(super) fn drain(image: &mut Image, id: BrokerId, epoch: i64) -> Result<Reply, Refusal> {
+    change(image, id, epoch, |broker| {
+        broker.in_controlled_shutdown = true;
+    })?;
+    partition::withdraw(image, id);
+    Ok(Reply::Done)
+}
+
+pub(super) fn cancel_drain(image: &mut Image, id: BrokerId) -> Result<Reply, Refusal> {
+    let epoch = image.brokers.get(&id).map_or(-1, |broker| broker.epoch);
+    change(image, id, epoch, |broker| {
+        broker.in_controlled_shutdown = false;
+    })?;
+    partition::elect_for_leaderless(image);
+    Ok(Reply::Done)
+}
+
+fn change(
+    image: &mut Image,
+    id: BrokerId,
+    epoch: i64,
+    change: impl FnOnce(&mut Broker),
+) -> Result<(), Refusal> {
+    let broker = image
+        .brokers
+        .get_mut(&id)
+        .filter(|broker| broker.epoch == epoch)
+        .ok_or(Refusal::StaleBrokerEpoch)?;
+    change(Arc::make_mut(broker));
+    Ok(())
+}
+
+impl Image {
+    /// Whether a broker may lead partitions and join an ISR.
+    pub fn is_active(&self, id: BrokerId) -> bool {
+        self.brokers
+            .get(&id)
+            .is_some_and(|broker| !broker.fenced && !broker.in_controlled_shutdown)
+    }
+}

@@ -1,0 +1,233 @@
+//! Leaders and in-sync replicas of partitions (KIP-497 and the elections of Kafka's controller).
+//!
+//! Invariants after every command: the ISR is a non-empty subset of the replicas; a leader is an
+//! active member of the ISR; the leader epoch grows with each change of leader, the partition epoch
+//! with each change at all.
+
+use std::sync::Arc;
+
+use model::{BrokerId, Epoch, TopicId};
+
+use super::command::{Refusal, Reply};
+use super::image::{ConfigResource, Image, Partition};
+
+/// A leader proposes another ISR.
+pub(super) fn alter(
+    image: &mut Image,
+    (topic, number): (TopicId, i32),
+    (leader, leader_epoch): (BrokerId, Epoch),
+    partition_epoch: i32,
+    isr: Vec<BrokerId>,
+) -> Result<Reply, Refusal> {
+    let partition = find(image, topic, number)?;
+    if partition.leader != Some(leader) || partition.leader_epoch != leader_epoch {
+        return Err(Refusal::FencedLeaderEpoch);
+    }
+    if partition.partition_epoch != partition_epoch {
+        return Err(Refusal::StalePartitionEpoch);
+    }
+    let distinct = isr
+        .iter()
+        .enumerate()
+        .all(|(i, id)| !isr.iter().take(i).any(|earlier| earlier == id));
+    let eligible = isr
+        .iter()
+        .all(|id| partition.replicas.contains(id) && image.is_active(*id));
+    if !distinct || !eligible || !isr.contains(&leader) {
+        return Err(Refusal::IneligibleReplica);
+    }
+    let mut changed = Partition::clone(partition);
+    changed.isr = in_replica_order(&changed.replicas, &isr);
+    changed.partition_epoch += 1;
+    let epoch = changed.partition_epoch;
+    replace(image, topic, number, changed);
+    Ok(Reply::PartitionEpoch(epoch))
+}
+
+/// Gives partitions to their preferred leader where it is in sync and active.
+pub(super) fn elect_preferred(
+    image: &mut Image,
+    partitions: Option<Vec<(TopicId, i32)>>,
+) -> Result<Reply, Refusal> {
+    let chosen = match partitions {
+        Some(partitions) => {
+            for (topic, number) in &partitions {
+                find(image, *topic, *number)?;
+            }
+            partitions
+        }
+        None => all(image, |_| true),
+    };
+    for (topic, number) in chosen {
+        let Ok(partition) = find(image, topic, number) else {
+            continue;
+        };
+        let Some(preferred) = partition.replicas.first().copied() else {
+            continue;
+        };
+        if partition.leader != Some(preferred)
+            && partition.isr.contains(&preferred)
+            && image.is_active(preferred)
+        {
+            let mut changed = Partition::clone(partition);
+            lead(&mut changed, Some(preferred));
+            changed.partition_epoch += 1;
+            replace(image, topic, number, changed);
+        }
+    }
+    Ok(Reply::Done)
+}
+
+/// A broker is no longer active: out of every ISR that has other members, its leaderships moved.
+pub(super) fn withdraw(image: &mut Image, id: BrokerId) {
+    for (topic, number) in all(image, |p| p.isr.contains(&id) || p.leader == Some(id)) {
+        let Ok(partition) = find(image, topic, number) else {
+            continue;
+        };
+        let mut changed = Partition::clone(partition);
+        if changed.isr.len() > 1 {
+            changed.isr.retain(|member| *member != id);
+        }
+        let leader = choose_leader(image, topic, &mut changed);
+        lead(&mut changed, leader);
+        changed.partition_epoch += 1;
+        replace(image, topic, number, changed);
+    }
+}
+
+/// As [`withdraw`], and ISR changes that were proposed before and would let the broker in are made
+/// stale: they speak of an earlier life.
+pub(super) fn disown(image: &mut Image, id: BrokerId) {
+    withdraw(image, id);
+    for (topic, number) in all(image, |p| p.replicas.contains(&id)) {
+        if let Ok(partition) = find(image, topic, number) {
+            let mut changed = Partition::clone(partition);
+            changed.partition_epoch += 1;
+            replace(image, topic, number, changed);
+        }
+    }
+}
+
+/// A broker became active: partitions without a leader may have one again.
+pub(super) fn elect_for_leaderless(image: &mut Image) {
+    for (topic, number) in all(image, |p| p.leader.is_none()) {
+        let Ok(partition) = find(image, topic, number) else {
+            continue;
+        };
+        let mut changed = Partition::clone(partition);
+        let leader = choose_leader(image, topic, &mut changed);
+        if leader.is_some() {
+            lead(&mut changed, leader);
+            changed.partition_epoch += 1;
+            replace(image, topic, number, changed);
+        }
+    }
+}
+
+/// A partition as it begins.
+pub(super) fn fresh(image: &Image, replicas: Vec<BrokerId>) -> Partition {
+    let mut isr: Vec<_> = replicas
+        .iter()
+        .copied()
+        .filter(|id| image.is_active(*id))
+        .collect();
+    let leader = isr.first().copied();
+    if isr.is_empty() {
+        isr.clone_from(&replicas);
+    }
+    Partition {
+        replicas,
+        isr,
+        leader,
+        leader_epoch: Epoch(0),
+        partition_epoch: 0,
+    }
+}
+
+/// The present leader if it may stay, else the first in-sync replica that is active. Only with
+/// `unclean.leader.election.enable` another active one, which then is the whole ISR.
+fn choose_leader(image: &Image, topic: TopicId, partition: &mut Partition) -> Option<BrokerId> {
+    let eligible = |id: &BrokerId| partition.isr.contains(id) && image.is_active(*id);
+    if let Some(leader) = partition.leader.filter(|id| eligible(id)) {
+        return Some(leader);
+    }
+    if let Some(leader) = partition.replicas.iter().copied().find(|id| eligible(id)) {
+        return Some(leader);
+    }
+    if !unclean_allowed(image, topic) {
+        return None;
+    }
+    let unclean = partition
+        .replicas
+        .iter()
+        .copied()
+        .find(|id| image.is_active(*id))?;
+    partition.isr = vec![unclean];
+    Some(unclean)
+}
+
+fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
+    const KEY: &str = "unclean.leader.election.enable";
+    let Some(topic) = image.topics.get(&topic) else {
+        return false;
+    };
+    [
+        ConfigResource::Topic(Arc::clone(&topic.name)),
+        ConfigResource::BrokerDefault,
+    ]
+    .iter()
+    .find_map(|resource| image.configs.get(resource)?.get(KEY))
+    .is_some_and(|value| value.as_ref() == "true")
+}
+
+fn lead(partition: &mut Partition, leader: Option<BrokerId>) {
+    if partition.leader != leader {
+        partition.leader = leader;
+        partition.leader_epoch.0 += 1;
+    }
+}
+
+fn in_replica_order(replicas: &[BrokerId], isr: &[BrokerId]) -> Vec<BrokerId> {
+    replicas
+        .iter()
+        .copied()
+        .filter(|id| isr.contains(id))
+        .collect()
+}
+
+fn all(image: &Image, wanted: impl Fn(&Partition) -> bool) -> Vec<(TopicId, i32)> {
+    image
+        .topics
+        .iter()
+        .flat_map(|(id, topic)| {
+            (0..)
+                .zip(&topic.partitions)
+                .filter(|(_, partition)| wanted(partition))
+                .map(|(number, _)| (*id, number))
+        })
+        .collect()
+}
+
+fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusal> {
+    let topic = image.topics.get(&topic).ok_or(Refusal::UnknownTopic)?;
+    usize::try_from(number)
+        .ok()
+        .and_then(|n| topic.partitions.get(n))
+        .map(Arc::as_ref)
+        .ok_or(Refusal::UnknownPartition)
+}
+
+fn replace(image: &mut Image, topic: TopicId, number: i32, partition: Partition) {
+    debug_assert!(
+        !partition.isr.is_empty(),
+        "an ISR is never empty: {partition:?}"
+    );
+    let slot = image.topics.get_mut(&topic).and_then(|topic| {
+        Arc::make_mut(topic)
+            .partitions
+            .get_mut(usize::try_from(number).ok()?)
+    });
+    if let Some(slot) = slot {
+        *slot = Arc::new(partition);
+    }
+}

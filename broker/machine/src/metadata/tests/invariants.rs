@@ -1,0 +1,142 @@
+//! Whatever happens to brokers and partitions, in any order: see [`super::super::partition`].
+
+use model::{BrokerId, TopicId};
+use proptest::prelude::*;
+
+use super::super::command::Command;
+use super::super::image::{Image, Partition};
+use super::{Cluster, brokers, spread};
+
+#[derive(Clone, Debug)]
+enum Event {
+    Fence(i32),
+    Unfence(i32),
+    Drain(i32),
+    CancelDrain(i32),
+    Register(i32),
+    Create(i16),
+    Grow(usize),
+    Alter(usize, Vec<i32>, bool),
+    ElectPreferred,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let id = 0..4_i32;
+    prop_oneof![
+        3 => id.clone().prop_map(Event::Fence),
+        4 => id.clone().prop_map(Event::Unfence),
+        1 => id.clone().prop_map(Event::Drain),
+        1 => id.clone().prop_map(Event::CancelDrain),
+        2 => id.clone().prop_map(Event::Register),
+        1 => (1..4_i16).prop_map(Event::Create),
+        1 => any::<usize>().prop_map(Event::Grow),
+        6 => (any::<usize>(), proptest::collection::vec(id, 0..5), any::<bool>())
+            .prop_map(|(which, isr, current)| Event::Alter(which, isr, current)),
+        1 => Just(Event::ElectPreferred),
+    ]
+}
+
+fn partitions(image: &Image) -> Vec<(TopicId, i32, Partition)> {
+    image
+        .topics
+        .iter()
+        .flat_map(|(id, topic)| {
+            (0..)
+                .zip(&topic.partitions)
+                .map(|(n, p)| (*id, n, Partition::clone(p)))
+        })
+        .collect()
+}
+
+fn happen(cluster: &mut Cluster, event: &Event) {
+    let command = match event {
+        Event::Fence(id) => Command::FenceBroker {
+            id: BrokerId(*id),
+            epoch: cluster.epoch(*id),
+        },
+        Event::Unfence(id) => Command::UnfenceBroker {
+            id: BrokerId(*id),
+            epoch: cluster.epoch(*id),
+        },
+        Event::Drain(id) => Command::DrainBroker {
+            id: BrokerId(*id),
+            epoch: cluster.epoch(*id),
+        },
+        Event::CancelDrain(id) => Command::CancelDrain { id: BrokerId(*id) },
+        Event::Register(id) => {
+            cluster.register(*id, "r", u128::from(id.unsigned_abs()));
+            return;
+        }
+        Event::Create(factor) => {
+            let name = format!("t{}", cluster.image.index);
+            let id = TopicId(uuid::Uuid::from_u128(u128::from(cluster.image.index)));
+            super::create(&name, id, spread(3, *factor))
+        }
+        Event::Grow(which) => {
+            let Some((topic, _, _)) = pick(cluster, *which) else {
+                return;
+            };
+            let count = i32::try_from(cluster.image.topics[&topic].partitions.len() + 1);
+            Command::CreatePartitions {
+                topic,
+                count: count.expect("small"),
+                assignments: Vec::new(),
+            }
+        }
+        Event::Alter(which, isr, current) => {
+            let Some((topic, partition, now)) = pick(cluster, *which) else {
+                return;
+            };
+            Command::AlterPartition {
+                topic,
+                partition,
+                leader: now.leader.unwrap_or(BrokerId(0)),
+                leader_epoch: now.leader_epoch,
+                partition_epoch: now.partition_epoch - i32::from(!*current),
+                isr: brokers(isr),
+            }
+        }
+        Event::ElectPreferred => Command::ElectPreferred { partitions: None },
+    };
+    cluster.apply(command);
+}
+
+fn pick(cluster: &Cluster, which: usize) -> Option<(TopicId, i32, Partition)> {
+    let all = partitions(&cluster.image);
+    (!all.is_empty()).then(|| all[which % all.len()].clone())
+}
+
+proptest! {
+    #[test]
+    fn leaders_are_active_and_in_sync_and_epochs_only_grow(events in proptest::collection::vec(event(), 1..60)) {
+        let mut cluster = Cluster::with_racks(&["a", "b", "b", "c"]);
+        cluster.create("first", spread(4, 3));
+        for event in &events {
+            let before = partitions(&cluster.image);
+            happen(&mut cluster, event);
+            for (_, _, p) in partitions(&cluster.image) {
+                prop_assert!(!p.isr.is_empty());
+                prop_assert!(p.isr.iter().all(|id| p.replicas.contains(id)), "{p:?}");
+                if let Some(leader) = p.leader {
+                    prop_assert!(p.isr.contains(&leader), "{p:?}");
+                    prop_assert!(cluster.image.is_active(leader), "{p:?}");
+                }
+                if p.isr.len() > 1 {
+                    prop_assert!(p.isr.iter().all(|id| cluster.image.is_active(*id)), "{p:?}");
+                }
+            }
+            for (topic, number, old) in before {
+                let number = usize::try_from(number).expect("index");
+                let new = cluster.partition(topic, number);
+                prop_assert!(new.partition_epoch >= old.partition_epoch);
+                prop_assert_eq!(new.leader_epoch > old.leader_epoch, new.leader != old.leader);
+                if *new != old {
+                    prop_assert!(new.partition_epoch > old.partition_epoch);
+                }
+            }
+        }
+        let bytes = serde_json::to_vec(&cluster.image).expect("encodes");
+        let read: Image = serde_json::from_slice(&bytes).expect("decodes");
+        prop_assert_eq!(read, cluster.image);
+    }
+}
