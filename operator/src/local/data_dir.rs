@@ -20,7 +20,9 @@ mod tests;
 /// Version of the layout above.
 const FORMAT: u32 = 1;
 
-/// A data directory that this process alone uses. The lock goes with the value.
+/// A data directory that this process alone uses. The lock goes with the value. A new cluster, or a
+/// larger one, is written down only by [`DataDir::keep`]: until then anything may still be refused
+/// and nothing has changed.
 #[derive(Debug)]
 pub struct DataDir {
     pub path: PathBuf,
@@ -67,8 +69,7 @@ pub enum Error {
 
 impl DataDir {
     /// Opens the directory, or makes it for a new cluster named `id`. `brokers`: how many were asked
-    /// for; absent = as many as there are, `default` for a new cluster. Nothing is changed unless all
-    /// is well.
+    /// for; absent = as many as there are, `default` for a new cluster.
     ///
     /// # Errors
     /// See [`Error`].
@@ -106,12 +107,22 @@ impl DataDir {
                 }
             }
         };
-        write(&path, &cluster).map_err(unusable)?;
         Ok(Self {
             path,
             cluster,
             fresh,
             _lock: lock,
+        })
+    }
+
+    /// Writes the cluster's identity and size.
+    ///
+    /// # Errors
+    /// The directory cannot be written.
+    pub fn keep(&self) -> Result<(), Error> {
+        write(&self.path, &self.cluster).map_err(|source| Error::Unusable {
+            path: self.path.clone(),
+            source,
         })
     }
 }

@@ -1,5 +1,7 @@
 //! May a broker stop now, who may stop it, and moving its leaderships away first.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::PartitionName;
@@ -35,6 +37,15 @@ pub struct Verdict {
 pub enum QuorumGroup {
     Metadata,
     Shard(u32),
+}
+
+impl fmt::Display for QuorumGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metadata => f.write_str("metadata"),
+            Self::Shard(id) => write!(f, "shard-{id}"),
+        }
+    }
 }
 
 /// Progress of a drain.

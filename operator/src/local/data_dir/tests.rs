@@ -4,10 +4,16 @@ fn open(path: &Path, brokers: Option<u16>) -> Result<DataDir, Error> {
     DataDir::open(path, brokers, 3, || "id-1".to_owned())
 }
 
+fn kept(path: &Path, brokers: Option<u16>) -> DataDir {
+    let dir = open(path, brokers).unwrap();
+    dir.keep().unwrap();
+    dir
+}
+
 #[test]
 fn cluster_is_found_again_with_its_identity_and_size() {
     let dir = tempfile::tempdir().unwrap();
-    let first = open(&dir.path().join("d"), Some(2)).unwrap();
+    let first = kept(&dir.path().join("d"), Some(2));
     assert!(first.fresh);
     drop(first);
     let again = DataDir::open(&dir.path().join("d"), None, 3, || "id-2".to_owned()).unwrap();
@@ -22,7 +28,7 @@ fn cluster_is_found_again_with_its_identity_and_size() {
 #[test]
 fn second_holder_is_refused_until_the_first_is_gone() {
     let dir = tempfile::tempdir().unwrap();
-    let first = open(dir.path(), None).unwrap();
+    let first = kept(dir.path(), None);
     assert!(matches!(open(dir.path(), None), Err(Error::InUse { .. })));
     drop(first);
     open(dir.path(), None).unwrap();
@@ -31,7 +37,7 @@ fn second_holder_is_refused_until_the_first_is_gone() {
 #[test]
 fn corrupt_identity_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    drop(open(dir.path(), None).unwrap());
+    drop(kept(dir.path(), None));
     let marker = dir.path().join("cluster.json");
     fs::write(&marker, b"{\"format\":1,").unwrap();
     let error = open(dir.path(), None).unwrap_err();
@@ -51,8 +57,8 @@ fn directory_of_something_else_is_not_taken() {
 #[test]
 fn cluster_grows_but_does_not_shrink() {
     let dir = tempfile::tempdir().unwrap();
-    drop(open(dir.path(), Some(3)).unwrap());
-    let grown = open(dir.path(), Some(5)).unwrap();
+    drop(kept(dir.path(), Some(3)));
+    let grown = kept(dir.path(), Some(5));
     assert_eq!((grown.cluster.brokers, grown.cluster.voters), (5, 3));
     drop(grown);
     let error = open(dir.path(), Some(3)).unwrap_err();
@@ -67,4 +73,13 @@ fn cluster_grows_but_does_not_shrink() {
         ),
         "{error}"
     );
+}
+
+#[test]
+fn refused_first_start_leaves_nothing_decided() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path(), Some(1)).unwrap());
+    let second = open(dir.path(), Some(3)).unwrap();
+    assert!(second.fresh);
+    assert_eq!(second.cluster.voters, 3);
 }

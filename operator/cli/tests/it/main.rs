@@ -1,0 +1,3 @@
+//! Tests of the whole workspace and of the binary as a user runs it.
+
+mod edges;
