@@ -8,6 +8,8 @@ pub const GROUP_LAG_RECORDS: &str = "millrace_group_lag_records";
 /// Gauge, seconds: age of the first record not committed yet, by the broker's append time. Absent
 /// when the group never committed on the partition. Labels `group`, `topic`, `partition`.
 pub const GROUP_LAG_SECONDS: &str = "millrace_group_lag_seconds";
+/// Gauge, seconds: the same, of the topic's worst partition. Labels `group`, `topic`.
+pub const GROUP_LAG_SECONDS_MAX: &str = "millrace_group_lag_seconds_max";
 /// Gauge. Labels `group`.
 pub const GROUP_MEMBERS: &str = "millrace_group_members";
 
@@ -23,7 +25,8 @@ pub const CONTROLLER_ACTIVE: &str = "millrace_controller_active";
 pub const BROKER_UNFENCED: &str = "millrace_broker_unfenced";
 /// Counter: records appended to a topic. Labels `topic`.
 pub const TOPIC_RECORDS: &str = "millrace_topic_records";
-/// Counter: records appended to a dead-letter topic. Labels `topic`.
+/// Counter: records appended to a dead-letter topic, told by each partition's leader. Labels `topic`,
+/// `partition`.
 pub const DEAD_LETTER_TOPIC_RECORDS: &str = "millrace_dead_letter_topic_records";
 /// Counter: messages a queue dead-lettered. Labels `vhost`, `queue`, `reason`.
 pub const DEAD_LETTER_QUEUE_MESSAGES: &str = "millrace_dead_letter_queue_messages";
