@@ -1,0 +1,69 @@
+//! The Kubernetes objects of a cluster, one file per kind. Pure: validated cluster in, object out.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use kube::Resource;
+
+use super::validated::Cluster;
+use crate::{CLUSTER_LABEL, MANAGER};
+
+pub(super) mod config_map;
+pub(super) mod pdb;
+pub(super) mod service;
+pub(super) mod service_account;
+pub(super) mod statefulset;
+
+#[cfg(test)]
+mod tests;
+
+/// On a pod: hash of the template and configuration that it was made from.
+pub(super) const TARGET: &str = "millrace.dev/target";
+/// On the StatefulSet: voters of the metadata group, fixed when the cluster is made.
+pub(super) const VOTERS: &str = "millrace.dev/voters";
+/// On a pod: the rack, set by the operator once the pod has a node; empty if the node has none.
+pub(super) const RACK: &str = "millrace.dev/rack";
+/// On a pod: `true` once [`RACK`] is final.
+pub(super) const PLACED: &str = "millrace.dev/placed";
+
+/// Labels that select a cluster's pods; never change.
+pub(super) fn selector(cluster: &Cluster) -> BTreeMap<String, String> {
+    [
+        ("app.kubernetes.io/name", "millrace"),
+        ("app.kubernetes.io/component", "broker"),
+        ("app.kubernetes.io/instance", cluster.name.as_str()),
+        (CLUSTER_LABEL, cluster.name.as_str()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into()
+}
+
+fn label_selector(cluster: &Cluster) -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(selector(cluster)),
+        ..LabelSelector::default()
+    }
+}
+
+/// Named, labelled and owned by the BrokerCluster, so that it goes with it.
+fn metadata(cluster: &Cluster, name: String) -> ObjectMeta {
+    let mut labels = selector(cluster);
+    labels.insert(
+        "app.kubernetes.io/managed-by".to_owned(),
+        MANAGER.to_owned(),
+    );
+    ObjectMeta {
+        name: Some(name),
+        namespace: Some(cluster.namespace.clone()),
+        labels: Some(labels),
+        owner_references: Some(vec![OwnerReference {
+            api_version: crds::broker_cluster::BrokerCluster::api_version(&()).into_owned(),
+            kind: crds::broker_cluster::BrokerCluster::kind(&()).into_owned(),
+            name: cluster.name.clone(),
+            uid: cluster.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }]),
+        ..ObjectMeta::default()
+    }
+}

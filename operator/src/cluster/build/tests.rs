@@ -1,0 +1,113 @@
+use super::*;
+use crate::cluster::validated::{tests::cluster, validate};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use serde_json::json;
+
+fn built(spec: serde_json::Value) -> StatefulSet {
+    let validated = validate(&cluster(spec), "millrace:1", None).unwrap();
+    statefulset::build(&validated).unwrap()
+}
+
+fn plain() -> serde_json::Value {
+    json!({ "replicas": 3, "storage": { "size": "1Gi" } })
+}
+
+#[test]
+fn pods_meet_the_restricted_pod_security_standard() {
+    let set = built(plain());
+    let pod = set.spec.unwrap().template.spec.unwrap();
+    let context = pod.security_context.unwrap();
+    assert_eq!(context.run_as_non_root, Some(true));
+    assert_eq!(context.seccomp_profile.unwrap().type_, "RuntimeDefault");
+    assert_eq!(pod.automount_service_account_token, Some(false));
+    for container in pod
+        .containers
+        .iter()
+        .chain(pod.init_containers.iter().flatten())
+    {
+        let context = container.security_context.clone().unwrap();
+        assert_eq!(
+            context.allow_privilege_escalation,
+            Some(false),
+            "{}",
+            container.name
+        );
+        assert_eq!(
+            context.read_only_root_filesystem,
+            Some(true),
+            "{}",
+            container.name
+        );
+        assert_eq!(
+            context.capabilities.unwrap().drop.unwrap(),
+            ["ALL"],
+            "{}",
+            container.name
+        );
+    }
+}
+
+#[test]
+fn the_same_cluster_has_the_same_target_whatever_its_size() {
+    let three = built(plain());
+    let target = statefulset::target_of(&three);
+    assert!(target.is_some_and(|t| t.len() == 16));
+    assert_eq!(target, statefulset::target_of(&built(plain())));
+    // Three voters and replicas of three either way: a broker that joins restarts nobody.
+    let five = validate(
+        &cluster(json!({ "replicas": 5, "storage": { "size": "1Gi" } })),
+        "millrace:1",
+        Some(3),
+    )
+    .unwrap();
+    let five = statefulset::build(&five).unwrap();
+    assert_eq!(five.spec.as_ref().and_then(|s| s.replicas), Some(5));
+    assert_eq!(target, statefulset::target_of(&five));
+}
+
+#[test]
+fn a_config_an_image_or_a_resource_is_another_target() {
+    let base = statefulset::target_of(&built(plain())).map(str::to_owned);
+    for change in [
+        json!({ "storage": { "size": "1Gi" }, "config": { "log.segment.bytes": 1048576 } }),
+        json!({ "storage": { "size": "1Gi" }, "image": "millrace:2" }),
+        json!({ "storage": { "size": "1Gi" }, "resources": { "limits": { "memory": "1Gi" } } }),
+    ] {
+        let set = built(change.clone());
+        assert_ne!(
+            statefulset::target_of(&set).map(str::to_owned),
+            base,
+            "{change}"
+        );
+    }
+}
+
+#[test]
+fn every_object_is_owned_by_the_cluster_and_selects_its_pods() {
+    let v = validate(&cluster(plain()), "millrace:1", None).unwrap();
+    let objects = [
+        serde_json::to_value(config_map::build(&v)).unwrap(),
+        serde_json::to_value(pdb::build(&v)).unwrap(),
+        serde_json::to_value(service::clients(&v)).unwrap(),
+        serde_json::to_value(service::brokers(&v)).unwrap(),
+        serde_json::to_value(service_account::build(&v)).unwrap(),
+        serde_json::to_value(statefulset::build(&v).unwrap()).unwrap(),
+    ];
+    for object in objects {
+        assert_eq!(
+            object["metadata"]["ownerReferences"][0]["uid"], "u-1",
+            "{object}"
+        );
+        assert_eq!(
+            object["metadata"]["labels"][CLUSTER_LABEL], "main",
+            "{object}"
+        );
+    }
+    let set = serde_json::to_value(statefulset::build(&v).unwrap()).unwrap();
+    assert_eq!(
+        set["spec"]["selector"]["matchLabels"],
+        set["spec"]["template"]["metadata"]["labels"]
+    );
+    assert_eq!(set["spec"]["updateStrategy"]["type"], "OnDelete");
+    assert_eq!(set["spec"]["podManagementPolicy"], "Parallel");
+}

@@ -1,0 +1,151 @@
+//! A BrokerCluster with every default filled in, so that the builders ask nothing any more.
+
+use std::collections::BTreeMap;
+
+use crds::broker_cluster::{ADMIN_PORT, BrokerCluster, PEER_PORT, Resources, Storage};
+use kube::ResourceExt;
+
+use crate::plan::Refusal;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+/// Longest cluster name: a pod's name and its labels stay below 63 bytes.
+const NAME_MAX: usize = 40;
+/// What the metadata group is made of at most; more voters make every write slower and none safer.
+const VOTERS_MAX: i32 = 5;
+
+/// Also of the pods' labels and of every object's name.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) uid: String,
+    pub(super) image: String,
+    pub(super) image_pull_policy: String,
+    pub(super) replicas: i32,
+    /// Brokers 0..voters carry the metadata group. Fixed when the cluster is made.
+    pub(super) voters: i32,
+    pub(super) storage: Storage,
+    pub(super) zone_label: String,
+    pub(super) resources: Option<Resources>,
+    pub(super) kafka_port: i32,
+    pub(super) amqp_port: i32,
+    /// The brokers' configuration but for what differs from broker to broker.
+    pub(super) properties: BTreeMap<String, String>,
+}
+
+/// `voters_before` is what the cluster was made with, if it was.
+///
+/// # Errors
+/// A name too long for the objects derived from it.
+pub(super) fn validate(
+    cluster: &BrokerCluster,
+    default_image: &str,
+    voters_before: Option<i32>,
+) -> Result<Cluster, Refusal> {
+    let spec = &cluster.spec;
+    let name = cluster.name_any();
+    if name.len() > NAME_MAX {
+        return Err(Refusal {
+            field: "name",
+            reason: "NameTooLong",
+            message: format!(
+                "metadata.name has {} bytes, at most {NAME_MAX} fit the names of pods",
+                name.len()
+            ),
+        });
+    }
+    let mut validated = Cluster {
+        namespace: cluster.namespace().unwrap_or_default(),
+        uid: cluster.uid().unwrap_or_default(),
+        image: spec
+            .image
+            .clone()
+            .unwrap_or_else(|| default_image.to_owned()),
+        image_pull_policy: format!("{:?}", spec.image_pull_policy),
+        replicas: spec.replicas,
+        voters: voters_before.unwrap_or_else(|| voters(spec.replicas)),
+        storage: spec.storage.clone(),
+        zone_label: spec.rack.key.clone(),
+        resources: spec.resources.clone(),
+        kafka_port: spec.listeners.kafka.port,
+        amqp_port: spec.listeners.amqp.port,
+        properties: BTreeMap::new(),
+        name,
+    };
+    validated.properties = properties(cluster, &validated);
+    Ok(validated)
+}
+
+/// 1, 3 or 5: an even number survives no more failures than one fewer.
+fn voters(replicas: i32) -> i32 {
+    let n = replicas.clamp(1, VOTERS_MAX);
+    n - i32::from(n % 2 == 0)
+}
+
+fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> {
+    let spec = &cluster.spec;
+    let defaults = spec.defaults.clone().unwrap_or_default();
+    let rf = defaults
+        .replication_factor
+        .unwrap_or_else(|| v.replicas.min(3));
+    let min = defaults.min_in_sync.unwrap_or_else(|| (rf - 1).max(1));
+    let voters: Vec<String> = (0..v.voters)
+        .map(|id| {
+            format!(
+                "{id}@{}:{PEER_PORT}",
+                v.broker_host(&format!("{}-{id}", v.name))
+            )
+        })
+        .collect();
+    let mut properties: BTreeMap<String, String> = spec
+        .config
+        .iter()
+        .map(|(k, value)| (k.clone(), value.to_string()))
+        .collect();
+    let mut set = |key: &str, value: String| properties.insert(key.to_owned(), value);
+    set("cluster.id", v.uid.clone());
+    set("log.dirs", "/var/lib/millrace/data".to_owned());
+    set("controller.quorum.voters", voters.join(","));
+    set(
+        "listeners",
+        format!(
+            "KAFKA://0.0.0.0:{},AMQP://0.0.0.0:{},ADMIN://0.0.0.0:{ADMIN_PORT},PEER://0.0.0.0:{PEER_PORT}",
+            v.kafka_port, v.amqp_port
+        ),
+    );
+    set("default.replication.factor", rf.to_string());
+    set("min.insync.replicas", min.to_string());
+    set(
+        "num.partitions",
+        defaults.partitions.unwrap_or(1).to_string(),
+    );
+    if !spec.config.contains_key("offsets.topic.replication.factor") {
+        set(
+            "offsets.topic.replication.factor",
+            v.replicas.min(3).to_string(),
+        );
+    }
+    properties
+}
+
+impl Cluster {
+    /// Name of the headless Service, which gives each broker a name of its own.
+    pub(super) fn brokers_service(&self) -> String {
+        format!("{}-brokers", self.name)
+    }
+
+    /// DNS name of a broker's pod; `pod` may be a variable that the kubelet expands.
+    pub(super) fn broker_host(&self, pod: &str) -> String {
+        format!("{pod}.{}.{}.svc", self.brokers_service(), self.namespace)
+    }
+
+    /// The configuration file.
+    pub(super) fn properties_text(&self) -> String {
+        self.properties
+            .iter()
+            .map(|(key, value)| format!("{key}={value}\n"))
+            .collect()
+    }
+}
