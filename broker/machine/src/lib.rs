@@ -6,5 +6,6 @@ pub mod group;
 pub mod metadata;
 pub mod placement;
 pub mod queue;
+pub mod replica;
 pub mod routing;
 pub mod value;

@@ -1,0 +1,387 @@
+//! One replica of a log: who leads, who is in sync, how far everybody has come.
+//!
+//! Owns roles and leader epochs, the in-sync set, the high watermark, appends that wait for it, and
+//! what is known of idempotent producers. The log itself lies elsewhere: this is told where it ends
+//! and answers with what to do ([`Effect`]). Knows no protocol, no disk and no clock.
+//!
+//! ```text
+//!            admit / written              position_of(follower)
+//!  append ──────────────────> Leader <───────────────────────── fetch
+//!                               │ high watermark, answers, in-sync proposals
+//!            copied             │
+//!  leader's bytes ──────────> Follower      (truncates by epoch: see `divergence`)
+//! ```
+//! Invariants: the high watermark never goes back while a replica leads; it does not move while fewer
+//! than the required replicas are in sync (KIP-966); it counts every member of the in-sync set that
+//! the cluster may have agreed on, proposals in flight included; nothing is ever truncated because of
+//! it.
+
+mod admission;
+pub mod divergence;
+mod followers;
+mod in_sync;
+pub mod producers;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use model::{BrokerId, Epoch, Offset};
+
+use followers::Followers;
+use producers::Producers;
+use waiting::Waiting;
+
+pub use admission::{Admission, Placed, Refusal};
+
+/// Settings of one replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// In-sync replicas that an append acknowledged by all needs; never more than there are replicas.
+    pub in_sync_min: usize,
+    /// A follower that has not been caught up for this many milliseconds leaves the in-sync set.
+    pub lag_max_ms: i64,
+    /// Only what is synced to disk counts as held.
+    pub synced_only: bool,
+}
+
+/// What the cluster has agreed on for a partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Membership {
+    pub leader: Option<BrokerId>,
+    pub leader_epoch: Epoch,
+    /// Version of this record; a proposal that names another one is refused.
+    pub partition_epoch: i32,
+    pub replicas: Vec<BrokerId>,
+    pub in_sync: Vec<BrokerId>,
+}
+
+/// Where the log lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    pub start: Offset,
+    pub end: Offset,
+    /// Everything below is durable.
+    pub synced: Offset,
+}
+
+/// How far a follower has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Its log's end.
+    pub next: Offset,
+    /// What it answers for: its end, or what it has synced when only that counts.
+    pub held: Offset,
+}
+
+/// When an append is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// When it is written.
+    Written,
+    /// When this replica holds it.
+    Leader,
+    /// When the high watermark has passed it.
+    InSync,
+}
+
+/// Name that the caller gives to an append.
+pub type Token = u64;
+
+/// What to do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The append is settled.
+    Answer {
+        token: Token,
+        outcome: Result<(), Refusal>,
+    },
+    /// Ask the cluster for this in-sync set. Its answer comes as [`Replica::assign`] or
+    /// [`Replica::proposal_refused`].
+    Propose {
+        in_sync: Vec<BrokerId>,
+        leader_epoch: Epoch,
+        partition_epoch: i32,
+    },
+    /// Readers may go up to here.
+    HighWatermark(Offset),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Replica {
+    this: BrokerId,
+    rules: Rules,
+    membership: Membership,
+    ends: Ends,
+    high_watermark: Offset,
+    leading: Option<Leading>,
+    producers: Producers,
+}
+
+#[derive(Debug)]
+struct Leading {
+    /// End of the log when this replica was elected.
+    epoch_start: Offset,
+    /// End including what was admitted and is not written yet.
+    staged: Offset,
+    followers: Followers,
+    /// In-sync set asked for and not answered.
+    proposed: Option<Vec<BrokerId>>,
+    /// No proposal before this time: the last one was refused.
+    propose_after_ms: i64,
+    waiting: Waiting,
+}
+
+impl Replica {
+    /// A replica that has a log and no role yet. `high_watermark` is the last one known; it is never
+    /// taken as a reason to truncate.
+    pub fn new(
+        this: BrokerId,
+        rules: Rules,
+        ends: Ends,
+        high_watermark: Offset,
+        producers: Producers,
+    ) -> Self {
+        Self {
+            this,
+            rules,
+            membership: Membership {
+                leader_epoch: Epoch::UNKNOWN,
+                partition_epoch: -1,
+                ..Membership::default()
+            },
+            ends,
+            high_watermark: high_watermark.clamp(ends.start, ends.end),
+            leading: None,
+            producers,
+        }
+    }
+
+    pub fn membership(&self) -> &Membership {
+        &self.membership
+    }
+
+    pub fn is_leading(&self) -> bool {
+        self.leading.is_some()
+    }
+
+    pub fn high_watermark(&self) -> Offset {
+        self.high_watermark
+    }
+
+    /// A leader knows how far its predecessor had come once the watermark has passed the log that it
+    /// took over. Until then what it can say about the end may be too little (KIP-207).
+    pub fn is_watermark_settled(&self) -> bool {
+        self.leading
+            .as_ref()
+            .is_none_or(|l| self.high_watermark >= l.epoch_start)
+    }
+
+    pub fn producers(&self) -> &Producers {
+        &self.producers
+    }
+
+    /// This replica as a follower reports it.
+    pub fn position(&self) -> Position {
+        Position {
+            next: self.ends.end,
+            held: self.held(),
+        }
+    }
+
+    /// In-sync replicas needed: no more than there are.
+    pub fn required(&self) -> usize {
+        self.rules
+            .in_sync_min
+            .min(self.membership.replicas.len())
+            .max(1)
+    }
+
+    pub fn is_under_min_in_sync(&self) -> bool {
+        self.membership.in_sync.len() < self.required()
+    }
+
+    pub fn reconfigure(&mut self, rules: Rules, now_ms: i64) -> Vec<Effect> {
+        self.rules = rules;
+        self.settle(now_ms)
+    }
+
+    /// Takes over what the cluster has agreed on. Older than what is known: ignored.
+    pub fn assign(&mut self, membership: Membership, now_ms: i64) -> Vec<Effect> {
+        let known = (
+            self.membership.leader_epoch,
+            self.membership.partition_epoch,
+        );
+        if (membership.leader_epoch, membership.partition_epoch) < known {
+            return Vec::new();
+        }
+        let new_epoch = membership.leader_epoch > self.membership.leader_epoch;
+        let before = std::mem::replace(&mut self.membership, membership);
+        if self.membership.leader != Some(self.this) {
+            return self.leading.take().map_or_else(Vec::new, |mut leading| {
+                leading.waiting.fail_all(&Refusal::NotLeader)
+            });
+        }
+        match &mut self.leading {
+            Some(leading) if !new_epoch => {
+                leading.proposed = None;
+                // Whoever was put out from elsewhere has to show itself again.
+                for gone in before.in_sync {
+                    if !self.membership.in_sync.contains(&gone) {
+                        leading.followers.forget(gone);
+                    }
+                }
+            }
+            _ => {
+                // Appends of an earlier epoch of our own may since have been undone by another leader.
+                let mut effects = self
+                    .leading
+                    .take()
+                    .map_or_else(Vec::new, |mut l| l.waiting.fail_all(&Refusal::NotLeader));
+                self.leading = Some(Leading {
+                    epoch_start: self.ends.end,
+                    staged: self.ends.end,
+                    followers: Followers::elected(&self.membership, self.this, now_ms),
+                    proposed: None,
+                    propose_after_ms: now_ms,
+                    waiting: Waiting::default(),
+                });
+                effects.extend(self.settle(now_ms));
+                return effects;
+            }
+        }
+        self.settle(now_ms)
+    }
+
+    /// What was admitted is in the log, which now ends at `end`.
+    pub fn written(&mut self, end: Offset, now_ms: i64) -> Vec<Effect> {
+        if let Some(leading) = &mut self.leading {
+            leading.followers.left_behind(self.ends.end, end, now_ms);
+        }
+        self.ends.end = end;
+        self.settle(now_ms)
+    }
+
+    /// The log could not take what was admitted since the last [`Self::written`]. `producers` is what
+    /// the log says of them.
+    pub fn write_failed(&mut self, producers: Producers, why: &str) -> Vec<Effect> {
+        self.producers = producers;
+        let end = self.ends.end;
+        self.leading.as_mut().map_or_else(Vec::new, |leading| {
+            leading.staged = end;
+            leading
+                .waiting
+                .fail_from(end, &Refusal::Storage(why.into()))
+        })
+    }
+
+    /// `synced` is durable.
+    pub fn synced(&mut self, synced: Offset, now_ms: i64) -> Vec<Effect> {
+        self.ends.synced = synced;
+        self.settle(now_ms)
+    }
+
+    /// Records below `start` were deleted.
+    pub fn deleted_before(&mut self, start: Offset) {
+        self.ends.start = self.ends.start.max(start);
+        self.high_watermark = self.high_watermark.max(start);
+    }
+
+    /// A follower has taken over bytes of the leader; both watermarks come from it.
+    pub fn copied(&mut self, ends: Ends, leader_watermark: Offset) -> Vec<Effect> {
+        self.ends = ends;
+        self.follow_watermark(leader_watermark)
+    }
+
+    /// A follower's log was cut. What is known of producers has to be found again from the log.
+    pub fn truncated(&mut self, ends: Ends, producers: Producers) -> Vec<Effect> {
+        self.ends = ends;
+        self.producers = producers;
+        self.follow_watermark(self.high_watermark)
+    }
+
+    /// For a batch that was copied from the leader.
+    pub fn observe_copied(&mut self, header: &model::batch::Header) {
+        self.producers.observe(header);
+    }
+
+    /// A follower says how far it has come.
+    pub fn position_of(&mut self, from: BrokerId, at: Position, now_ms: i64) -> Vec<Effect> {
+        let end = self.ends.end;
+        if let Some(leading) = &mut self.leading
+            && self.membership.replicas.contains(&from)
+        {
+            leading.followers.report(from, at, end, now_ms);
+        }
+        self.settle(now_ms)
+    }
+
+    /// The cluster did not take the in-sync set that was proposed.
+    pub fn proposal_refused(&mut self, now_ms: i64) {
+        if let Some(leading) = &mut self.leading {
+            leading.proposed = None;
+            leading.propose_after_ms = now_ms + in_sync::PROPOSE_AGAIN_MS;
+        }
+    }
+
+    /// Looks at the clock: due at [`Self::next_deadline`] or any time.
+    pub fn tick(&mut self, now_ms: i64) -> Vec<Effect> {
+        let under = self.is_under_min_in_sync();
+        let late = if under {
+            Refusal::NotEnoughAfterWrite {
+                in_sync: self.membership.in_sync.len(),
+                required: self.required(),
+            }
+        } else {
+            Refusal::Timeout
+        };
+        let mut effects = self
+            .leading
+            .as_mut()
+            .map_or_else(Vec::new, |l| l.waiting.expire(now_ms, &late));
+        effects.extend(self.settle(now_ms));
+        effects
+    }
+
+    /// When [`Self::tick`] has something to do; an idle replica has no such time.
+    pub fn next_deadline(&self) -> Option<i64> {
+        let leading = self.leading.as_ref()?;
+        let waiting = leading.waiting.next_deadline();
+        match (waiting, self.next_in_sync_change(leading)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn held(&self) -> Offset {
+        if self.rules.synced_only {
+            self.ends.synced.min(self.ends.end)
+        } else {
+            self.ends.end
+        }
+    }
+
+    fn follow_watermark(&mut self, leader_watermark: Offset) -> Vec<Effect> {
+        let seen = leader_watermark.clamp(self.ends.start, self.ends.end);
+        if seen == self.high_watermark {
+            return Vec::new();
+        }
+        self.high_watermark = seen;
+        vec![Effect::HighWatermark(seen)]
+    }
+
+    /// Everything that follows from a change: the watermark, whom it answers, the in-sync set.
+    fn settle(&mut self, now_ms: i64) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(watermark) = self.advanced_watermark() {
+            self.high_watermark = watermark;
+            effects.push(Effect::HighWatermark(watermark));
+        }
+        let (held, watermark) = (self.held(), self.high_watermark);
+        if let Some(leading) = &mut self.leading {
+            leading.waiting.reach(held, watermark, &mut effects);
+        }
+        effects.extend(self.propose(now_ms));
+        effects
+    }
+}
