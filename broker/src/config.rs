@@ -11,6 +11,7 @@ use std::time::Duration;
 use machine::metadata::image::{Endpoint, Listener};
 use model::BrokerId;
 
+pub mod effective;
 mod properties;
 #[cfg(test)]
 mod tests;

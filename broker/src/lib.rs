@@ -5,7 +5,9 @@
 pub mod amqp;
 pub mod config;
 pub mod coordinator;
+pub mod kafka;
 pub mod metadata;
+pub mod net;
 pub mod node;
 pub mod partition;
 pub mod peer;

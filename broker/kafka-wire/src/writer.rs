@@ -1,12 +1,17 @@
 //! [`Writer`]: the primitives every message is written with.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use uuid::Uuid;
 
 use crate::records::Records;
 
 /// Byte strings from this size on are passed along in place of being copied.
 const SHARED_BYTES_MIN: usize = 4_096;
+
+/// Bytes of the length in front of a frame.
+const FRAME_LENGTH_BYTES: usize = 4;
+/// Room a frame starts with: most replies fit.
+const FRAME_CAPACITY: usize = 512;
 
 /// The first value that a message's version cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +54,13 @@ impl Writer {
         }
     }
 
+    /// Begins a frame: room for the length that [`Writer::finish_frame`] fills in.
+    pub fn frame() -> Self {
+        let mut writer = Self::with_capacity(FRAME_CAPACITY);
+        writer.int32(0);
+        writer
+    }
+
     /// Switches between fixed-width and compact lengths.
     pub fn set_flexible(&mut self, flexible: bool) {
         self.flexible = flexible;
@@ -84,6 +96,32 @@ impl Writer {
     pub fn finish_bytes(self) -> Result<Bytes, EncodeError> {
         self.finish()
             .map(|pieces| Records::from(pieces).into_bytes())
+    }
+
+    /// The message as a frame: its length in front. `self` must have been begun by
+    /// [`Writer::frame`].
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn finish_frame(mut self) -> Result<Vec<Bytes>, EncodeError> {
+        let len = self.len().saturating_sub(FRAME_LENGTH_BYTES);
+        let Ok(length) = i32::try_from(len) else {
+            return Err(self.error.unwrap_or(EncodeError::Length(len)));
+        };
+        let length = length.to_be_bytes();
+        if self.pieces.is_empty() {
+            if let Some(room) = self.tail.first_chunk_mut() {
+                *room = length;
+            }
+            return self.finish();
+        }
+        // The first piece is shared by now: a fresh length stands in front of the rest of it.
+        let mut pieces = self.finish()?;
+        if let Some(first) = pieces.first_mut() {
+            first.advance(FRAME_LENGTH_BYTES);
+        }
+        pieces.insert(0, Bytes::copy_from_slice(&length));
+        Ok(pieces)
     }
 
     fn fail(&mut self, error: EncodeError) {
@@ -294,3 +332,6 @@ fn put_uvarint(buf: &mut BytesMut, mut value: u32) {
     }
     buf.put_u8(value as u8);
 }
+
+#[cfg(test)]
+mod tests;

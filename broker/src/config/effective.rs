@@ -1,0 +1,43 @@
+//! The value of a catalogue key now: what was given in the file, under what was changed since.
+
+use api::config::{Layers, Scope, catalogue, topic};
+use machine::metadata::image::{ConfigResource, Image};
+
+use super::Config;
+
+/// Calls `f` with the layers of `resource`: its own dynamic values, then this broker's, the
+/// cluster's and the file's.
+pub fn with_layers<T>(
+    config: &Config,
+    image: &Image,
+    resource: &ConfigResource,
+    f: impl FnOnce(Layers<'_>) -> T,
+) -> T {
+    let dynamic = |resource: &ConfigResource, name: &str| {
+        let value = image.configs.get(resource)?.get(name)?;
+        Some(value.to_string())
+    };
+    let this_broker = ConfigResource::Broker(config.node_id);
+    f(Layers {
+        resource: &|name| dynamic(resource, name),
+        broker: &|name| dynamic(&this_broker, name),
+        cluster: &|name| dynamic(&ConfigResource::BrokerDefault, name),
+        file: &|name| config.setting(name).map(str::to_owned),
+    })
+}
+
+/// Settings of the topic `name`, which need not exist.
+pub fn topic_settings(config: &Config, image: &Image, name: &str) -> topic::Settings {
+    let resource = ConfigResource::Topic(name.into());
+    with_layers(config, image, &resource, topic::Settings::resolve)
+}
+
+/// The value of a broker key; `None` for null, an unknown key, or text of another type.
+pub fn broker_value<T: std::str::FromStr>(config: &Config, image: &Image, key: &str) -> Option<T> {
+    with_layers(config, image, &ConfigResource::BrokerDefault, |layers| {
+        catalogue(Scope::Broker).value(key, layers)
+    })?
+    .trim()
+    .parse()
+    .ok()
+}

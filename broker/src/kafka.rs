@@ -1,0 +1,94 @@
+//! The Kafka front: unmodified Kafka clients in, partitions, groups and metadata of the cluster behind.
+//!
+//! Owns connections, fetch sessions and the translation of every inner error to an error code
+//! ([`error_code`], nowhere else). A handler decodes nothing and decides nothing: it takes a request,
+//! calls what it needs, and builds the response. [`dispatch`] lists which request goes where, and so
+//! which versions are offered.
+//!
+//! ```text
+//! socket -> connection -> dispatch -> produce | fetch | metadata | … -> partition, metadata, coordinator
+//!        <- one write per wake-up, replies in order of requests <----------'
+//! ```
+
+mod api_versions;
+
+mod configs;
+mod connection;
+mod directory;
+mod dispatch;
+mod elect_leaders;
+mod error_code;
+mod init_producer_id;
+mod limits;
+mod log_dirs;
+mod metadata;
+mod quorum;
+mod reassignments;
+mod topics;
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::net::{self, Connections};
+use crate::partition::Roster;
+use crate::{Config, metadata as cluster_metadata};
+
+pub use limits::Limits;
+
+/// What the handlers work on; one per broker, shared by its connections.
+pub struct Front {
+    config: Arc<Config>,
+    limits: Limits,
+    metadata: cluster_metadata::Handle,
+    roster: Roster,
+    producer_ids: init_producer_id::ProducerIds,
+    /// Bytes of requests in memory over all connections, in units of [`limits::UNIT_BYTES`].
+    inflight: Arc<tokio::sync::Semaphore>,
+    connections: Connections,
+    /// The broker stops: long polls end, connections finish what they took.
+    stop: CancellationToken,
+}
+
+impl Front {
+    pub fn new(
+        config: Arc<Config>,
+        metadata: cluster_metadata::Handle,
+        roster: Roster,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        let limits = Limits::from_config(&config);
+        Arc::new(Self {
+            inflight: Arc::new(tokio::sync::Semaphore::new(limits.inflight_units())),
+            connections: Connections::new(
+                limits.connections_max,
+                limits.connections_per_address_max,
+            ),
+            producer_ids: init_producer_id::ProducerIds::default(),
+            config,
+            limits,
+            metadata,
+            roster,
+            stop,
+        })
+    }
+
+    /// Connections open now.
+    pub fn connections(&self) -> usize {
+        self.connections.open()
+    }
+}
+
+/// Serves clients on `listener` until the front is told to stop and every connection has ended.
+pub async fn serve(listener: TcpListener, front: Arc<Front>) {
+    let connections = front.connections.clone();
+    let stop = front.stop.clone();
+    net::accept(listener, connections, stop, |stream, peer| {
+        connection::serve(stream, peer, front.clone())
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,93 @@
+//! `ApiVersions`: what this broker offers.
+
+use kafka_wire::messages::api_versions::SupportedFeatureKey;
+use kafka_wire::messages::api_versions::{ApiVersion, FinalizedFeatureKey, Request, Response};
+use kafka_wire::{ApiKey, ErrorCode, Str, Versions};
+
+use super::dispatch::{self, Answer, Call, Serve};
+
+/// Features whose level clients look at. `transaction.version` is missing on purpose: without it
+/// clients do not expect transactions of the second kind.
+const FEATURES: &[(&str, i16)] = &[("metadata.version", 33), ("kraft.version", 1)];
+/// KIP-584: lowest level of `metadata.version` that Kafka 4 can be set back to.
+const METADATA_VERSION_MIN: i16 = 7;
+
+impl Serve for Request {
+    const OFFERED: Versions = Versions::new(0, 5);
+
+    async fn serve(self, call: Call) -> Answer<Response> {
+        let unnamed =
+            self.client_software_name.is_empty() || self.client_software_version.is_empty();
+        if call.version >= 3 && unnamed {
+            return error(ErrorCode::InvalidRequest).into();
+        }
+        if !is_meant(&self, &call) {
+            return error(ErrorCode::RebootstrapRequired).into();
+        }
+        Response {
+            error_code: ErrorCode::None.code(),
+            api_keys: dispatch::offered().map(|(key, v)| line(key, v)).collect(),
+            supported_features: FEATURES.iter().map(supported).collect(),
+            finalized_features_epoch: i64::try_from(call.front.metadata.image().index)
+                .unwrap_or(i64::MAX),
+            finalized_features: FEATURES.iter().map(finalized).collect(),
+            ..Response::default()
+        }
+        .into()
+    }
+}
+
+/// A client that finds another cluster or broker at a known address must look around anew (KIP-1242).
+fn is_meant(request: &Request, call: &Call) -> bool {
+    let config = &call.front.config;
+    let cluster = request.cluster_id.as_ref();
+    cluster.is_none_or(|id| *id == config.cluster_id.as_str())
+        && (request.node_id < 0 || request.node_id == config.node_id.0)
+}
+
+/// The answer, in version 0, to a version nobody here knows: the client asks again with one of these.
+pub(super) fn unsupported() -> Response {
+    Response {
+        api_keys: vec![line(ApiKey::ApiVersions, Request::OFFERED)],
+        ..error(ErrorCode::UnsupportedVersion)
+    }
+}
+
+fn error(code: ErrorCode) -> Response {
+    Response {
+        error_code: code.code(),
+        ..Response::default()
+    }
+}
+
+fn line(key: ApiKey, versions: Versions) -> ApiVersion {
+    ApiVersion {
+        api_key: key.code(),
+        min_version: versions.min,
+        max_version: versions.max,
+    }
+}
+
+fn supported((name, level): &(&'static str, i16)) -> SupportedFeatureKey {
+    SupportedFeatureKey {
+        name: Str::from_static(name),
+        min_version: lowest(name),
+        max_version: *level,
+    }
+}
+
+fn finalized((name, level): &(&'static str, i16)) -> FinalizedFeatureKey {
+    FinalizedFeatureKey {
+        name: Str::from_static(name),
+        max_version_level: *level,
+        min_version_level: lowest(name),
+    }
+}
+
+fn lowest(feature: &str) -> i16 {
+    if feature == "metadata.version" {
+        METADATA_VERSION_MIN
+    } else {
+        0
+    }
+}

@@ -1,0 +1,181 @@
+//! One client connection: requests in, replies out in the order of the requests.
+//!
+//! Produce requests are served while earlier ones wait for their replicas, in order. Any other
+//! request waits until all before it are answered and holds back those behind it, which is what a
+//! Kafka broker does with every request: clients count on it.
+
+mod frames;
+mod outbox;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesOrdered, StreamExt};
+use kafka_wire::frame::RequestHeader;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until};
+
+use self::frames::{Frame, FrameError, Frames};
+use self::outbox::Outbox;
+use super::Front;
+use super::dispatch::{self, Client, Outcome, Ready};
+
+/// Reply bytes that may wait for the socket before another request is begun.
+const OUTBOX_BYTES_MAX: usize = 1 << 20;
+
+/// Why a connection ended before the client closed it.
+#[derive(Debug, thiserror::Error)]
+enum Closed {
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Refused(#[from] dispatch::Refused),
+    #[error("socket: {0}")]
+    Socket(#[from] std::io::Error),
+    #[error("the request leaves no way to answer")]
+    Unanswerable,
+    #[error("idle")]
+    Idle,
+}
+
+/// Serves one client until either side is done.
+pub(super) async fn serve(mut stream: TcpStream, peer: SocketAddr, front: Arc<Front>) {
+    // Replies are written whole, so waiting for more to send only adds delay.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%peer, %error, "connection lost at once");
+        return;
+    }
+    match converse(&mut stream, peer, &front).await {
+        Ok(()) => tracing::trace!(%peer, "connection closed by the client"),
+        Err(reason) => tracing::debug!(%peer, %reason, "connection closed"),
+    }
+}
+
+async fn converse(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    front: &Arc<Front>,
+) -> Result<(), Closed> {
+    let (reading, mut writing) = stream.split();
+    let limits = &front.limits;
+    let mut frames = Frames::new(reading, front.inflight.clone(), limits);
+    let mut pipeline = Pipeline::new(front.clone(), peer);
+    let mut outbox = Outbox::default();
+    let mut draining = false;
+    let mut last_active = Instant::now();
+    let idle = sleep_until(last_active + limits.idle);
+    tokio::pin!(idle);
+    loop {
+        let may_read = !draining && pipeline.takes_more() && outbox.len() < OUTBOX_BYTES_MAX;
+        tokio::select! {
+            // Replies first: whatever is ready by now leaves in the same write.
+            biased;
+            outcome = pipeline.next(), if !pipeline.is_empty() => match outcome {
+                Outcome::Reply(pieces) => outbox.push(pieces),
+                Outcome::Silent => {}
+                Outcome::Close => return Err(Closed::Unanswerable),
+            },
+            written = outbox.write(&mut writing), if !outbox.is_empty() => written?,
+            frame = frames.next(), if may_read => match frame? {
+                Some(frame) => pipeline.take(frame)?,
+                None => return Ok(()),
+            },
+            () = front.stop.cancelled(), if !draining => draining = true,
+            () = &mut idle => {
+                let due = last_active + limits.idle;
+                if due <= Instant::now() && pipeline.is_empty() {
+                    return Err(Closed::Idle);
+                }
+                idle.as_mut().reset(due.max(Instant::now() + limits.stall));
+                continue;
+            }
+        }
+        last_active = Instant::now();
+        if draining && pipeline.is_empty() && outbox.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// The requests of one connection that are being served, and the one that waits for them.
+struct Pipeline {
+    front: Arc<Front>,
+    client: Client,
+    serving: FuturesOrdered<BoxFuture<'static, (Outcome, usize)>>,
+    /// Everything in `serving` may run beside the next produce request.
+    concurrent: bool,
+    waiting: Option<(Ready, Frame)>,
+    inflight_bytes: usize,
+}
+
+impl Pipeline {
+    fn new(front: Arc<Front>, peer: SocketAddr) -> Self {
+        Self {
+            front,
+            client: Client { peer },
+            serving: FuturesOrdered::new(),
+            concurrent: true,
+            waiting: None,
+            inflight_bytes: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.serving.is_empty()
+    }
+
+    fn takes_more(&self) -> bool {
+        let limits = &self.front.limits;
+        self.waiting.is_none()
+            && self.serving.len() < limits.connection_requests_max
+            && (self.inflight_bytes < limits.connection_inflight_bytes_max || self.is_empty())
+    }
+
+    /// Begins a request, or keeps it until those before it are answered.
+    fn take(&mut self, frame: Frame) -> Result<(), Closed> {
+        let (header, body) =
+            RequestHeader::parse(frame.bytes.clone()).map_err(dispatch::Refused::Header)?;
+        let ready = dispatch::decode(header, body)?;
+        if self.is_empty() || (self.concurrent && ready.is_concurrent()) {
+            self.begin(ready, frame);
+        } else {
+            self.waiting = Some((ready, frame));
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, ready: Ready, frame: Frame) {
+        self.concurrent = ready.is_concurrent();
+        let len = frame.bytes.len();
+        self.inflight_bytes += len;
+        let serving = ready.serve(self.front.clone(), self.client.clone());
+        self.serving.push_back(
+            async move {
+                let outcome = serving.await;
+                // The request's bytes count until its reply exists.
+                drop(frame);
+                (outcome, len)
+            }
+            .boxed(),
+        );
+    }
+
+    /// The next outcome in order; waits for ever when nothing is served. Safe to cancel.
+    async fn next(&mut self) -> Outcome {
+        let Some((outcome, len)) = self.serving.next().await else {
+            return std::future::pending().await;
+        };
+        self.inflight_bytes -= len;
+        if self.serving.is_empty()
+            && let Some((ready, frame)) = self.waiting.take()
+        {
+            self.begin(ready, frame);
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests;

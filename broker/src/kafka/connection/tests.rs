@@ -1,0 +1,125 @@
+use kafka_wire::messages::{api_versions, metadata};
+use kafka_wire::{ApiKey, ErrorCode, Str};
+
+use crate::kafka::testing::{self, Client, frame};
+
+fn named() -> api_versions::Request {
+    api_versions::Request {
+        client_software_name: Str::from_static("test"),
+        client_software_version: Str::from_static("1"),
+        ..api_versions::Request::default()
+    }
+}
+
+#[tokio::test]
+async fn api_versions_from_the_future_are_answered_in_version_0() {
+    let server = testing::serve("").await;
+    let mut client = Client::connect(&server).await;
+    client
+        .send_bytes(&frame(ApiKey::ApiVersions, 77, 5, |w| w.int8(0)))
+        .await;
+    let (id, response) = client
+        .receive::<api_versions::Response>(ApiKey::ApiVersions, 0)
+        .await;
+    assert_eq!(id, 5);
+    assert_eq!(response.error_code, ErrorCode::UnsupportedVersion.code());
+    assert_eq!(response.api_keys.len(), 1);
+    assert_eq!(response.api_keys[0].api_key, ApiKey::ApiVersions.code());
+    assert_eq!(client.call(4, &named()).await.error_code, 0);
+}
+
+#[tokio::test]
+async fn api_versions_without_a_client_name_are_invalid() {
+    let server = testing::serve("").await;
+    let mut client = Client::connect(&server).await;
+    let response = client.call(3, &api_versions::Request::default()).await;
+    assert_eq!(response.error_code, ErrorCode::InvalidRequest.code());
+}
+
+#[tokio::test]
+async fn a_client_that_means_another_broker_is_told_to_look_around() {
+    let server = testing::serve("").await;
+    let mut client = Client::connect(&server).await;
+    let elsewhere = api_versions::Request {
+        node_id: 3,
+        ..named()
+    };
+    let response = client.call(5, &elsewhere).await;
+    assert_eq!(response.error_code, ErrorCode::RebootstrapRequired.code());
+}
+
+#[tokio::test]
+async fn unknown_keys_versions_and_sizes_close_the_connection() {
+    let server = testing::serve("socket.request.max.bytes=1000").await;
+    let unknown_key = [0, 0, 0, 10, 0x7f, 0, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
+    let unknown_version = frame(ApiKey::Metadata, 99, 1, |_| {});
+    let malformed = frame(ApiKey::Metadata, 1, 1, |w| w.int32(i32::MAX));
+    let too_large = 1001_i32.to_be_bytes();
+    let negative = (-1_i32).to_be_bytes();
+    let cases: [&[u8]; 5] = [
+        &unknown_key,
+        &unknown_version,
+        &malformed,
+        &too_large,
+        &negative,
+    ];
+    for bytes in cases {
+        let mut client = Client::connect(&server).await;
+        client.send_bytes(bytes).await;
+        client.closed().await;
+    }
+    let mut client = Client::connect(&server).await;
+    assert_eq!(client.call(4, &named()).await.error_code, 0);
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order_however_they_are_cut() {
+    let server = testing::serve("").await;
+    let mut client = Client::connect(&server).await;
+    let mut bytes = Vec::new();
+    for id in 0..20 {
+        bytes.extend(frame(ApiKey::Metadata, 1, id, |w| w.int32(0)));
+    }
+    for piece in bytes.chunks(7) {
+        client.send_bytes(piece).await;
+    }
+    for id in 0..20 {
+        let (answered, response) = client
+            .receive::<metadata::Response>(ApiKey::Metadata, 1)
+            .await;
+        assert_eq!(answered, id);
+        assert_eq!(response.brokers.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_front_that_stops_answers_what_it_took_and_closes() {
+    let server = testing::serve("").await;
+    let mut client = Client::connect(&server).await;
+    assert_eq!(client.call(4, &named()).await.error_code, 0);
+    server.front.stop.cancel();
+    client.closed().await;
+}
+
+#[tokio::test]
+async fn an_unknown_topic_is_unknown_and_a_bad_name_invalid() {
+    let server = testing::serve("auto.create.topics.enable=false").await;
+    let mut client = Client::connect(&server).await;
+    let topic = |name: &'static str| metadata::MetadataRequestTopic {
+        name: Some(Str::from_static(name)),
+        ..metadata::MetadataRequestTopic::default()
+    };
+    let request = metadata::Request {
+        topics: Some(vec![topic("none"), topic("no good")]),
+        ..metadata::Request::default()
+    };
+    let response = client.call(12, &request).await;
+    let codes: Vec<i16> = response.topics.iter().map(|t| t.error_code).collect();
+    assert_eq!(
+        codes,
+        [
+            ErrorCode::UnknownTopicOrPartition.code(),
+            ErrorCode::InvalidTopicException.code()
+        ]
+    );
+}

@@ -1,0 +1,222 @@
+//! Which request goes to which handler, and in which versions it is offered.
+//!
+//! To serve one more API, implement [`Serve`] for its request and add a line to [`TABLE`].
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
+use kafka_wire::messages::{
+    alter_configs, api_versions, create_partitions, create_topics, delete_topics, describe_cluster,
+    describe_configs, describe_log_dirs, describe_quorum, describe_topic_partitions, elect_leaders,
+    incremental_alter_configs, init_producer_id, list_config_resources,
+    list_partition_reassignments, metadata,
+};
+use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
+
+use super::Front;
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) peer: SocketAddr,
+}
+
+/// What a handler gets beside the request.
+pub(crate) struct Call {
+    pub(crate) front: Arc<Front>,
+    pub(crate) version: i16,
+    pub(crate) client: Client,
+    pub(crate) client_id: Option<Str>,
+}
+
+/// What a handler answers.
+pub(crate) enum Answer<R> {
+    Reply(R),
+    /// The client wants no reply.
+    Silent,
+    /// The client wants no reply, and must notice the failure nevertheless.
+    Close,
+}
+
+/// An API that this broker offers.
+pub(crate) trait Serve: Request + Send + 'static {
+    /// Versions that work; clients use the highest they share with this.
+    const OFFERED: Versions;
+    /// May be served while earlier requests that say so too wait for their replies.
+    const CONCURRENT: bool = false;
+
+    fn serve(self, call: Call) -> impl Future<Output = Answer<Self::Response>> + Send;
+}
+
+impl<R> From<R> for Answer<R> {
+    fn from(response: R) -> Self {
+        Self::Reply(response)
+    }
+}
+
+/// One line of the table.
+pub(crate) struct Entry {
+    key: ApiKey,
+    offered: Versions,
+    concurrent: bool,
+    decode: fn(RequestHeader, Reader) -> Result<Start, DecodeError>,
+}
+
+impl Entry {
+    const fn of<R: Serve>() -> Self {
+        Self {
+            key: R::KEY,
+            offered: R::OFFERED,
+            concurrent: R::CONCURRENT,
+            decode: decode_as::<R>,
+        }
+    }
+}
+
+/// Every API that is offered, by key.
+const TABLE: &[Entry] = &[
+    Entry::of::<metadata::Request>(),
+    Entry::of::<api_versions::Request>(),
+    Entry::of::<create_topics::Request>(),
+    Entry::of::<delete_topics::Request>(),
+    Entry::of::<init_producer_id::Request>(),
+    Entry::of::<describe_configs::Request>(),
+    Entry::of::<alter_configs::Request>(),
+    Entry::of::<describe_log_dirs::Request>(),
+    Entry::of::<create_partitions::Request>(),
+    Entry::of::<elect_leaders::Request>(),
+    Entry::of::<incremental_alter_configs::Request>(),
+    Entry::of::<list_partition_reassignments::Request>(),
+    Entry::of::<describe_quorum::Request>(),
+    Entry::of::<describe_cluster::Request>(),
+    Entry::of::<list_config_resources::Request>(),
+    Entry::of::<describe_topic_partitions::Request>(),
+];
+
+/// Key and versions of every API that is offered.
+pub(super) fn offered() -> impl Iterator<Item = (ApiKey, Versions)> {
+    TABLE.iter().map(|entry| (entry.key, entry.offered))
+}
+
+/// A request that gets no reply: the connection is closed, as Kafka does.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refused {
+    #[error(transparent)]
+    Header(HeaderError),
+    #[error("{key:?} version {version} is not offered")]
+    Version { key: ApiKey, version: i16 },
+    #[error("malformed {key:?} version {version}: {source}")]
+    Malformed {
+        key: ApiKey,
+        version: i16,
+        source: DecodeError,
+    },
+}
+
+/// What became of a request.
+pub(super) enum Outcome {
+    /// A whole frame.
+    Reply(Vec<Bytes>),
+    Silent,
+    Close,
+}
+
+type Start = Box<dyn FnOnce(Arc<Front>, Client) -> BoxFuture<'static, Outcome> + Send>;
+
+/// A decoded request.
+pub(super) struct Ready {
+    concurrent: bool,
+    start: Start,
+}
+
+impl Ready {
+    pub(super) fn is_concurrent(&self) -> bool {
+        self.concurrent
+    }
+
+    pub(super) fn serve(self, front: Arc<Front>, client: Client) -> BoxFuture<'static, Outcome> {
+        (self.start)(front, client)
+    }
+}
+
+/// Finds the handler of a request and decodes it.
+pub(super) fn decode(header: RequestHeader, body: Reader) -> Result<Ready, Refused> {
+    let RequestHeader { key, version, .. } = header;
+    let entry = TABLE.iter().find(|entry| entry.key == key);
+    let Some(entry) = entry.filter(|entry| entry.offered.contains(version)) else {
+        if key == ApiKey::ApiVersions {
+            return Ok(unsupported_api_versions(header));
+        }
+        return Err(Refused::Version { key, version });
+    };
+    // A range can be offered wider than what can be decoded: see the one of produce.
+    if !key.versions().contains(version) {
+        return Err(Refused::Version { key, version });
+    }
+    let start = (entry.decode)(header, body).map_err(|source| Refused::Malformed {
+        key,
+        version,
+        source,
+    })?;
+    Ok(Ready {
+        concurrent: entry.concurrent,
+        start,
+    })
+}
+
+fn decode_as<R: Serve>(header: RequestHeader, mut body: Reader) -> Result<Start, DecodeError> {
+    let request = R::decode(&mut body, header.version)?;
+    Ok(Box::new(move |front, client| {
+        run(request, header, front, client).boxed()
+    }))
+}
+
+async fn run<R: Serve>(
+    request: R,
+    header: RequestHeader,
+    front: Arc<Front>,
+    client: Client,
+) -> Outcome {
+    let call = Call {
+        front,
+        version: header.version,
+        client,
+        client_id: header.client_id,
+    };
+    match request.serve(call).await {
+        Answer::Reply(response) => reply(R::KEY, header.version, header.correlation_id, &response),
+        Answer::Silent => Outcome::Silent,
+        Answer::Close => Outcome::Close,
+    }
+}
+
+/// `ApiVersions` in a version from the future: the answer is version 0 and tells which there are
+/// (KIP-511).
+fn unsupported_api_versions(header: RequestHeader) -> Ready {
+    let response = super::api_versions::unsupported();
+    let correlation_id = header.correlation_id;
+    Ready {
+        concurrent: false,
+        start: Box::new(move |_, _| {
+            std::future::ready(reply(ApiKey::ApiVersions, 0, correlation_id, &response)).boxed()
+        }),
+    }
+}
+
+fn reply(key: ApiKey, version: i16, correlation_id: i32, response: &impl Message) -> Outcome {
+    let mut w = Writer::frame();
+    encode_response_header(&mut w, key, version, correlation_id);
+    response.encode(&mut w, version);
+    match w.finish_frame() {
+        Ok(pieces) => Outcome::Reply(pieces),
+        Err(error) => {
+            tracing::error!(?key, version, %error, "a response cannot be encoded");
+            Outcome::Close
+        }
+    }
+}

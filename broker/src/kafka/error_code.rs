@@ -1,0 +1,71 @@
+//! The one place where inner errors become Kafka's error codes. Clients act on the codes, so each
+//! says here why it was chosen where that is not plain.
+
+use kafka_wire::ErrorCode;
+use machine::metadata::command::Refusal;
+
+use crate::metadata::Unavailable;
+use crate::partition::{AppendError, DeleteError, ReadError};
+
+pub(crate) fn append(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::NotLeader { .. } | AppendError::Stopping => ErrorCode::NotLeaderOrFollower,
+        AppendError::InvalidRecord { .. } => ErrorCode::InvalidRecord,
+        AppendError::CorruptMessage => ErrorCode::CorruptMessage,
+        AppendError::MessageTooLarge { .. } => ErrorCode::MessageTooLarge,
+        AppendError::RecordListTooLarge { .. } => ErrorCode::RecordListTooLarge,
+        AppendError::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,
+        // Kafka answers -1 for an unknown codec; clients can do nothing with that.
+        AppendError::UnsupportedCompression(_) => ErrorCode::InvalidRecord,
+        AppendError::NotEnoughReplicas { .. } => ErrorCode::NotEnoughReplicas,
+        AppendError::NotEnoughReplicasAfterAppend { .. } => ErrorCode::NotEnoughReplicasAfterAppend,
+        AppendError::Timeout => ErrorCode::RequestTimedOut,
+        AppendError::OutOfOrderSequence { .. } => ErrorCode::OutOfOrderSequenceNumber,
+        // Never PRODUCER_FENCED on produce (KIP-588).
+        AppendError::InvalidProducerEpoch { .. } => ErrorCode::InvalidProducerEpoch,
+        AppendError::Storage(_) => ErrorCode::KafkaStorageError,
+    }
+}
+
+/// Only codes that every client's fetcher knows.
+pub(crate) fn read(error: &ReadError) -> ErrorCode {
+    match error {
+        ReadError::NotLeader { .. } => ErrorCode::NotLeaderOrFollower,
+        ReadError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+        ReadError::FencedEpoch(_) => ErrorCode::FencedLeaderEpoch,
+        ReadError::UnknownEpoch(_) => ErrorCode::UnknownLeaderEpoch,
+        ReadError::NotAvailable => ErrorCode::OffsetNotAvailable,
+        ReadError::Storage(_) => ErrorCode::KafkaStorageError,
+    }
+}
+
+pub(crate) fn delete(error: &DeleteError) -> ErrorCode {
+    match error {
+        DeleteError::NotLeader { .. } | DeleteError::Stopping => ErrorCode::NotLeaderOrFollower,
+        DeleteError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+        DeleteError::Storage(_) => ErrorCode::KafkaStorageError,
+    }
+}
+
+/// No majority took the command: admin clients repeat on a timeout, and it may have been done.
+pub(crate) fn unavailable(_: Unavailable) -> ErrorCode {
+    ErrorCode::RequestTimedOut
+}
+
+pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
+    match refusal {
+        Refusal::TopicExists(_) => ErrorCode::TopicAlreadyExists,
+        Refusal::UnknownTopic | Refusal::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
+        Refusal::InvalidPartitions(_) => ErrorCode::InvalidPartitions,
+        Refusal::InvalidReplicationFactor(_) => ErrorCode::InvalidReplicationFactor,
+        Refusal::InvalidReplicaAssignment(_) => ErrorCode::InvalidReplicaAssignment,
+        Refusal::InvalidTopicName(_) => ErrorCode::InvalidTopicException,
+        Refusal::InvalidConfig(_) => ErrorCode::InvalidConfig,
+        Refusal::FencedLeaderEpoch => ErrorCode::FencedLeaderEpoch,
+        Refusal::StalePartitionEpoch => ErrorCode::InvalidUpdateVersion,
+        Refusal::IneligibleReplica => ErrorCode::IneligibleReplica,
+        Refusal::StaleBrokerEpoch => ErrorCode::StaleBrokerEpoch,
+        // AMQP's own: no command of this front meets them.
+        _ => ErrorCode::UnknownServerError,
+    }
+}

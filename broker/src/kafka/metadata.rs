@@ -1,0 +1,161 @@
+//! `Metadata`, `DescribeCluster` and `DescribeTopicPartitions`: where everything is.
+
+mod cluster;
+mod topic_partitions;
+
+use kafka_wire::messages::metadata::{
+    MetadataRequestTopic, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+    Request, Response,
+};
+use kafka_wire::{ErrorCode, Str, Versions};
+use machine::metadata::image::{Image, Partition, Topic};
+
+use super::dispatch::{Answer, Call, Serve};
+use super::{directory, topics};
+
+impl Serve for Request {
+    const OFFERED: Versions = Versions::new(0, 13);
+
+    async fn serve(self, call: Call) -> Answer<Response> {
+        let image = call.front.metadata.image();
+        let asks_all = match &self.topics {
+            None => true,
+            // Version 0 had no null: an empty list meant all.
+            Some(topics) => call.version == 0 && topics.is_empty(),
+        };
+        let described = if asks_all {
+            image
+                .topics
+                .values()
+                .map(|topic| describe(&image, topic))
+                .collect()
+        } else {
+            let wanted = self.topics.unwrap_or_default();
+            wanted
+                .iter()
+                .map(|topic| find(&image, topic, self.allow_auto_topic_creation, &call))
+                .collect()
+        };
+        let mut response = Response {
+            brokers: directory::reachable(&image)
+                .map(|(broker, endpoint)| MetadataResponseBroker {
+                    node_id: broker.id.0,
+                    host: Str::from(endpoint.host.as_str()),
+                    port: i32::from(endpoint.port),
+                    rack: directory::rack(broker),
+                })
+                .collect(),
+            cluster_id: Some(Str::from(call.front.config.cluster_id.as_str())),
+            controller_id: any_controller(&call, &image),
+            topics: described,
+            ..Response::default()
+        };
+        if self.include_topic_authorized_operations {
+            for topic in response.topics.iter_mut().filter(|t| t.error_code == 0) {
+                topic.topic_authorized_operations = directory::operations::TOPIC;
+            }
+        }
+        if self.include_cluster_authorized_operations {
+            response.cluster_authorized_operations = directory::operations::CLUSTER;
+        }
+        response.into()
+    }
+}
+
+/// The broker that admin clients send changes to. Any will do, since each hands commands on; naming
+/// the real leader of the metadata group saves the hop.
+pub(super) fn any_controller(call: &Call, image: &Image) -> i32 {
+    call.front
+        .metadata
+        .controller()
+        .filter(|id| directory::is_reachable(image, *id))
+        .or_else(|| {
+            directory::reachable(image)
+                .map(|(broker, _)| broker.id)
+                .next()
+        })
+        .map_or(-1, |id| id.0)
+}
+
+fn find(
+    image: &Image,
+    wanted: &MetadataRequestTopic,
+    create: bool,
+    call: &Call,
+) -> MetadataResponseTopic {
+    let Some(name) = &wanted.name else {
+        let by_id = directory::topic(image, "", wanted.topic_id);
+        return by_id.map_or_else(
+            || MetadataResponseTopic {
+                topic_id: wanted.topic_id,
+                ..failed(ErrorCode::UnknownTopicId, None)
+            },
+            |topic| describe(image, topic),
+        );
+    };
+    if let Some(topic) = directory::topic_named(image, name) {
+        return describe(image, topic);
+    }
+    if topics::check_name(name).is_err() {
+        return failed(ErrorCode::InvalidTopicException, Some(name));
+    }
+    // The first answer is that there is none; it appears a moment later, and clients ask again.
+    if create {
+        topics::create_on_first_use(&call.front, name);
+    }
+    failed(ErrorCode::UnknownTopicOrPartition, Some(name))
+}
+
+fn failed(code: ErrorCode, name: Option<&Str>) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        error_code: code.code(),
+        name: Some(name.cloned().unwrap_or_default()),
+        ..MetadataResponseTopic::default()
+    }
+}
+
+fn describe(image: &Image, topic: &Topic) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        error_code: ErrorCode::None.code(),
+        name: Some(Str::from(&*topic.name)),
+        topic_id: topic.id.0,
+        is_internal: topic.internal,
+        partitions: (0..)
+            .zip(&topic.partitions)
+            .map(|(index, partition)| describe_partition(image, index, partition))
+            .collect(),
+        ..MetadataResponseTopic::default()
+    }
+}
+
+fn describe_partition(
+    image: &Image,
+    index: i32,
+    partition: &Partition,
+) -> MetadataResponsePartition {
+    MetadataResponsePartition {
+        error_code: availability(image, partition).code(),
+        partition_index: index,
+        leader_id: leader(image, partition),
+        leader_epoch: partition.leader_epoch.0,
+        replica_nodes: directory::ids(&partition.replicas),
+        isr_nodes: directory::ids(&partition.isr),
+        offline_replicas: directory::offline(image, partition),
+    }
+}
+
+/// -1 while nobody leads whom clients can reach.
+fn leader(image: &Image, partition: &Partition) -> i32 {
+    partition
+        .leader
+        .filter(|id| directory::is_reachable(image, *id))
+        .map_or(-1, |id| id.0)
+}
+
+fn availability(image: &Image, partition: &Partition) -> ErrorCode {
+    if leader(image, partition) < 0 {
+        ErrorCode::LeaderNotAvailable
+    } else {
+        ErrorCode::None
+    }
+}
