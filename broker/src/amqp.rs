@@ -21,7 +21,7 @@ mod topology;
 mod transaction;
 mod unacked;
 mod users;
-mod values;
+pub(crate) mod values;
 
 use std::sync::Arc;
 use std::time::Duration;

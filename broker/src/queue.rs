@@ -15,13 +15,31 @@ pub mod message;
 pub mod protocol;
 pub mod session;
 
+mod classic;
+mod dead_letter;
+mod host;
 mod links;
 mod mailbox;
+mod metrics;
+mod remote;
+mod store;
+mod sync;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
-use machine::metadata::image::Queue;
+use commitlog::Shutdown;
+use machine::metadata::image::{Image, Queue, QueueKind};
 use model::BrokerId;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::metadata;
+use crate::peer::Mesh;
+use crate::raft::Groups;
+
+pub use metrics::Metrics;
 
 pub use message::{Death, Deaths, Message, Reason};
 pub use protocol::Stats;
@@ -74,30 +92,81 @@ pub enum Error {
     SingleActiveConsumer(Arc<str>),
 }
 
-/// Why a queue was not deleted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeleteError {
-    #[error("queue '{0}' in use")]
-    InUse(Arc<str>),
-    #[error("queue '{0}' not empty")]
-    NotEmpty(Arc<str>),
-    #[error(transparent)]
-    Unreachable(#[from] Error),
-    #[error("the metadata group does not answer")]
-    NoMetadata,
+/// What queues are built from.
+pub struct Parts {
+    pub config: Config,
+    /// Directory of the broker's data; queues live in `queues` below it.
+    pub dir: PathBuf,
+    pub opened_after: Shutdown,
+    /// The image has this broker's registration already: what is in it is from an earlier life.
+    pub metadata: metadata::Handle,
+    pub mesh: Mesh,
+    pub groups: Groups,
+    pub metrics: Metrics,
 }
 
 /// All queues of the cluster, from this broker. Cheap to clone.
 #[derive(Clone)]
 pub struct Queues {
     links: Arc<links::Links>,
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl Queues {
     /// A handle without hosts, for unit tests of fronts: every queue is unavailable.
     pub fn detached(broker: BrokerId, config: Config) -> Self {
         Self {
-            links: Arc::new(links::Links::new(broker, config)),
+            links: Arc::new(links::Links::new(broker, config, None)),
+            threads: Arc::default(),
+        }
+    }
+
+    /// Recovers the queues whose home is here, begins to serve them and the shards, and follows the
+    /// metadata from now on.
+    pub fn start(parts: Parts) -> std::io::Result<Self> {
+        let image = parts.metadata.image();
+        let broker = parts.metadata.this_broker();
+        let metadata = Some(parts.metadata.clone());
+        let links = Arc::new(links::Links::new(broker, parts.config, metadata));
+        let dir = parts.dir.join("queues");
+        clean(&dir, &image)?;
+        links.set_remote(remote::Remote::start(&links, &parts.mesh, parts.groups));
+        let syncer = sync::Syncer::start(links.clone())?;
+        let (mut drivers, mut threads) = (Vec::new(), Vec::new());
+        for index in 0..links.config().drivers.max(1) {
+            let context = classic::Context {
+                links: links.clone(),
+                metrics: parts.metrics.clone(),
+                syncer: syncer.clone(),
+                dir: dir.clone(),
+                opened_after: parts.opened_after,
+                index,
+            };
+            let (driver, thread) = classic::start(context, image.clone())?;
+            drivers.push(driver);
+            threads.push(thread);
+        }
+        links.set_drivers(drivers);
+        for queue in left_behind(&image, broker) {
+            links.delete(queue);
+        }
+        tokio::spawn(follow(parts.metadata.watch(), links.clone()));
+        Ok(Self {
+            links,
+            threads: Arc::new(Mutex::new(threads)),
+        })
+    }
+
+    /// Ends the drivers: everything taken is written and synced when this returns. Blocks.
+    pub fn close(&self) {
+        for driver in self.links.drivers() {
+            // A driver that has ended already has closed its queues.
+            drop(driver.send(classic::Input::Stop));
+        }
+        for thread in self.threads.lock().drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a driver of classic queues has panicked");
+            }
         }
     }
 
@@ -117,4 +186,53 @@ impl Queues {
         let (mut session, _events) = self.open();
         session.stats(queue).await
     }
+}
+
+/// Tells the drivers of every change of the metadata, until the broker goes down.
+async fn follow(mut images: watch::Receiver<Arc<Image>>, links: Arc<links::Links>) {
+    while images.changed().await.is_ok() {
+        let image = images.borrow_and_update().clone();
+        for driver in links.drivers() {
+            if driver.send(classic::Input::Follow(image.clone())).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Queues that could not outlive the stop of their home.
+fn left_behind(image: &Image, broker: BrokerId) -> Vec<&Arc<Queue>> {
+    let queues = image
+        .vhosts
+        .values()
+        .flat_map(|vhost| vhost.queues.values());
+    let here = queues.filter(|queue| {
+        matches!(queue.kind, QueueKind::Classic { home } if home == broker)
+            && (!queue.durable || queue.exclusive.is_some())
+    });
+    here.collect()
+}
+
+/// Removes the files of queues that were deleted while this broker was away. A queue's id is the index
+/// that created it, so one that the image has passed and does not hold is gone for good.
+fn clean(dir: &Path, image: &Image) -> std::io::Result<()> {
+    if !dir.exists() {
+        return std::fs::create_dir_all(dir);
+    }
+    let queues = image
+        .vhosts
+        .values()
+        .flat_map(|vhost| vhost.queues.values());
+    let held: std::collections::BTreeSet<u64> = queues.map(|queue| queue.id).collect();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let id = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        if id.is_some_and(|id: u64| id <= image.index && !held.contains(&id)) {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }

@@ -44,6 +44,18 @@ pub enum Reason {
     DeliveryLimit,
 }
 
+impl Reason {
+    /// As `x-death` and the metrics call it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::MaxLen => "maxlen",
+            Self::DeliveryLimit => "delivery_limit",
+        }
+    }
+}
+
 /// How a consumer ends a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
@@ -163,6 +175,19 @@ impl Machine {
         self.ready.oldest_ms()
     }
 
+    /// Consumers of one broker, for when it is gone.
+    pub fn consumers_of(&self, broker: i32) -> Vec<ConsumerKey> {
+        let consumers = self.consumers.iter();
+        let keys = consumers.map(|(consumer, _)| consumer.attach.key);
+        keys.filter(|key| key.broker == broker).collect()
+    }
+
+    /// Every consumer, also those that only hold.
+    pub fn consumers(&self) -> Vec<ConsumerKey> {
+        let consumers = self.consumers.iter();
+        consumers.map(|(consumer, _)| consumer.attach.key).collect()
+    }
+
     /// Every position that the queue still needs, ready or taken, in no particular order.
     pub fn positions(&self) -> impl Iterator<Item = u64> + '_ {
         self.ready.positions().chain(self.consumers.positions())
@@ -218,6 +243,10 @@ impl Machine {
         effects: &mut Vec<Effect>,
     ) -> Result<(), ExclusiveInUse> {
         let heeds_exclusive = self.config.kind == Kind::Classic;
+        if self.consumers.is_consuming(attach.key) {
+            self.advance(now_ms, effects);
+            return Ok(());
+        }
         if heeds_exclusive && !self.consumers.admits(attach.exclusive) {
             return Err(ExclusiveInUse);
         }
@@ -251,6 +280,24 @@ impl Machine {
             self.put_back(message, counted, true, effects);
         }
         self.after_loss(now_ms, was_active, effects);
+    }
+
+    /// Gives back, uncounted, what the consumer holds but for `held`: its other deliveries may have been
+    /// lost on the way. A consumer that is not there changes nothing.
+    pub fn resume(
+        &mut self,
+        now_ms: i64,
+        key: ConsumerKey,
+        held: &[u64],
+        effects: &mut Vec<Effect>,
+    ) {
+        let mut lost = self.consumers.lost(key, held);
+        lost.sort_unstable_by_key(|(delivery, _)| *delivery);
+        for (_, message) in lost {
+            self.put_back(message, false, true, effects);
+        }
+        self.consumers.settled(key);
+        self.advance(now_ms, effects);
     }
 
     /// Ends deliveries. Positions that the consumer does not hold are ignored.

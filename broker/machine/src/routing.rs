@@ -12,7 +12,7 @@ mod topic;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::metadata::image::{Binding, Destination, Exchange, ExchangeKind, Queue, Vhost};
@@ -51,7 +51,7 @@ pub fn route(
 #[derive(Default)]
 pub struct Cache {
     vhost: Option<Arc<Vhost>>,
-    routes: HashMap<Box<str>, HashMap<Box<str>, Arc<Routed>>>,
+    routes: BTreeMap<Box<str>, BTreeMap<Box<str>, Arc<Routed>>>,
     len: usize,
 }
 
@@ -114,8 +114,8 @@ struct Walk<'a> {
     /// Makes the headers; `headers` keeps them once made.
     make_headers: &'a dyn Fn() -> Table,
     headers: Option<Table>,
-    visited: HashSet<&'a str>,
-    reached: HashSet<u64>,
+    visited: BTreeSet<&'a str>,
+    reached: BTreeSet<u64>,
     routed: Routed,
 }
 
@@ -126,8 +126,8 @@ impl<'a> Walk<'a> {
             keys,
             make_headers,
             headers: None,
-            visited: HashSet::new(),
-            reached: HashSet::new(),
+            visited: BTreeSet::new(),
+            reached: BTreeSet::new(),
             routed: Routed::default(),
         }
     }

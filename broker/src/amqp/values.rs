@@ -5,7 +5,7 @@ use bytes::Bytes;
 use machine::value;
 
 /// Of a repeated name the first one counts, as RabbitMQ has it.
-pub(super) fn from_wire(table: &Table) -> value::Table {
+pub(crate) fn from_wire(table: &Table) -> value::Table {
     let mut out = value::Table::new();
     for (name, value) in &table.0 {
         out.entry(name.as_str().to_owned())

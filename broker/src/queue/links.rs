@@ -3,16 +3,23 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::mpsc::{SendError, Sender};
+use std::sync::{Arc, OnceLock, Weak};
 
-use machine::metadata::image::{Queue, QueueKind};
+use machine::metadata::command::Command;
+use machine::metadata::image::{Image, Queue, QueueKind};
 use model::{BrokerId, ShardId};
 use parking_lot::RwLock;
+use tokio::runtime;
 use tokio::sync::Notify;
 
 use super::Config;
-use super::protocol::{Op, Reply, Request, Response, SessionKey};
+use super::classic::Input;
+use super::host::Outbox;
+use super::protocol::{Op, QueueId, Reply, Request, Response, SessionKey};
+use super::remote::Remote;
 use super::session::Shared;
+use crate::metadata;
 
 /// Who serves a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,16 +43,46 @@ pub(crate) struct Batch {
 pub(crate) struct Links {
     broker: BrokerId,
     config: Config,
+    /// `None` in a handle without hosts.
+    metadata: Option<metadata::Handle>,
+    runtime: Option<runtime::Handle>,
+    drivers: OnceLock<Vec<Sender<Input>>>,
+    remote: OnceLock<Remote>,
     sessions: RwLock<HashMap<u64, Weak<Shared>>>,
 }
 
 impl Links {
-    pub(crate) fn new(broker: BrokerId, config: Config) -> Self {
+    pub(crate) fn new(
+        broker: BrokerId,
+        config: Config,
+        metadata: Option<metadata::Handle>,
+    ) -> Self {
         Self {
             broker,
             config,
+            metadata,
+            runtime: runtime::Handle::try_current().ok(),
+            drivers: OnceLock::new(),
+            remote: OnceLock::new(),
             sessions: RwLock::default(),
         }
+    }
+
+    /// Names the driver threads; once, before any session opens.
+    pub(crate) fn set_drivers(&self, drivers: Vec<Sender<Input>>) {
+        if self.drivers.set(drivers).is_err() {
+            tracing::error!("drivers of queues were named twice");
+        }
+    }
+
+    pub(crate) fn set_remote(&self, remote: Remote) {
+        if self.remote.set(remote).is_err() {
+            tracing::error!("links to other brokers were named twice");
+        }
+    }
+
+    pub(crate) fn drivers(&self) -> &[Sender<Input>] {
+        self.drivers.get().map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn broker(&self) -> BrokerId {
@@ -54,6 +91,11 @@ impl Links {
 
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(crate) fn image(&self) -> Arc<Image> {
+        let metadata = self.metadata.as_ref();
+        metadata.map(metadata::Handle::image).unwrap_or_default()
     }
 
     pub(crate) fn register(&self, key: SessionKey, shared: &Arc<Shared>) {
@@ -65,20 +107,53 @@ impl Links {
         self.sessions.write().remove(&key.number);
     }
 
+    pub(crate) fn sessions(&self) -> Vec<Arc<Shared>> {
+        let sessions = self.sessions.read();
+        sessions.values().filter_map(Weak::upgrade).collect()
+    }
+
     pub(crate) fn host(&self, queue: &Queue) -> Host {
         match queue.kind {
             QueueKind::Quorum { shard } => Host::Shard(shard),
             QueueKind::Classic { home } if home != self.broker => Host::Broker(home),
-            QueueKind::Classic { .. } => {
-                let drivers = self.config.drivers.max(1) as u64;
-                Host::Driver(usize::try_from(queue.id % drivers).unwrap_or(0))
-            }
+            QueueKind::Classic { .. } => Host::Driver(self.driver_of(queue.id)),
         }
     }
 
+    pub(crate) fn driver_of(&self, queue: QueueId) -> usize {
+        let drivers = self.config.drivers.max(1) as u64;
+        usize::try_from(queue % drivers).unwrap_or(0)
+    }
+
     /// Hands a batch to its host. Never blocks: what is under way is bounded by the session.
-    pub(crate) fn send(&self, _host: Host, batch: Batch) {
-        self.respond(batch.session, unavailable(batch.requests));
+    pub(crate) fn send(&self, host: Host, batch: Batch) {
+        let refused = match host {
+            Host::Driver(index) => match self.drivers().get(index) {
+                Some(driver) => match driver.send(Input::Batch(batch)) {
+                    Err(SendError(Input::Batch(batch))) => Some(batch),
+                    _ => None,
+                },
+                None => Some(batch),
+            },
+            Host::Broker(_) | Host::Shard(_) => match self.remote.get() {
+                Some(remote) => remote.send(host, batch),
+                None => Some(batch),
+            },
+        };
+        if let Some(batch) = refused {
+            self.respond(batch.session, unavailable(batch.requests));
+        }
+    }
+
+    /// Answers sessions, wherever they are.
+    pub(crate) fn answer(&self, outbox: &mut Outbox) {
+        for (session, responses) in outbox.drain() {
+            if session.broker == self.broker {
+                self.respond(session, responses);
+            } else if let Some(remote) = self.remote.get() {
+                remote.push(session, responses);
+            }
+        }
     }
 
     /// Answers a session of this broker.
@@ -88,6 +163,29 @@ impl Links {
             shared.mailbox.put(responses);
         }
     }
+
+    /// Has a queue deleted that nobody uses any more; not another one of the same name.
+    pub(crate) fn delete(&self, queue: &Arc<Queue>) {
+        let (Some(metadata), Some(runtime)) = (self.metadata.clone(), &self.runtime) else {
+            return;
+        };
+        let queue = queue.clone();
+        runtime.spawn(async move {
+            let image = metadata.image();
+            let vhost = image.vhosts.get(&queue.vhost);
+            let there = vhost.and_then(|vhost| vhost.queues.get(&queue.name));
+            if there.is_none_or(|there| there.id != queue.id) {
+                return;
+            }
+            let command = Command::DeleteQueue {
+                vhost: queue.vhost.to_string(),
+                name: queue.name.to_string(),
+            };
+            if let Err(error) = metadata.submit(command).await {
+                tracing::warn!(queue = %queue.name, %error, "unused queue was not deleted");
+            }
+        });
+    }
 }
 
 /// The answers of a host that cannot be reached.
@@ -96,18 +194,17 @@ pub(crate) fn unavailable(requests: Vec<Request>) -> Vec<Response> {
         Op::Publish { publish, .. } => Some(Response::Refused {
             publishes: vec![publish],
         }),
-        Op::Consume { call, .. }
-        | Op::Get { call, .. }
-        | Op::Purge { call }
-        | Op::Stats { call } => Some(Response::Called {
-            call,
-            reply: Reply::Unavailable,
-        }),
+        Op::Consume(_, call) | Op::Get { call, .. } | Op::Purge { call } | Op::Stats { call } => {
+            Some(Response::Called {
+                call,
+                reply: Reply::Unavailable,
+            })
+        }
         Op::Cancel { consumer } => Some(Response::Cancelled {
             consumer,
             by_client: true,
         }),
-        Op::Leave { .. } | Op::Settle { .. } | Op::Written { .. } => None,
+        Op::Resume(..) | Op::Leave { .. } | Op::Settle { .. } | Op::Written { .. } => None,
     });
     answers.collect()
 }

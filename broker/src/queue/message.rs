@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+pub use machine::queue::Reason;
 use machine::value::{Table, Value};
 
 /// One published message. Shared by every queue that it was routed to.
@@ -22,26 +23,6 @@ pub struct Message {
     pub priority: Option<u8>,
     /// Where it died before; empty for a fresh message.
     pub deaths: Option<Arc<Deaths>>,
-}
-
-/// Why a message was dead-lettered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
-    Rejected,
-    Expired,
-    MaxLen,
-    DeliveryLimit,
-}
-
-impl Reason {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::MaxLen => "maxlen",
-            Self::DeliveryLimit => "delivery_limit",
-        }
-    }
 }
 
 /// Death history of one message (RabbitMQ 4 keeps it beside the message, not in its headers: an
@@ -72,6 +53,15 @@ impl Message {
     /// What the message weighs in length limits and memory bounds.
     pub fn size(&self) -> usize {
         self.properties.len() + self.body.len()
+    }
+
+    /// The headers among the properties, decoded anew at each call. None when they cannot be read.
+    pub fn headers(&self) -> Table {
+        let properties = amqp_wire::Properties::parse(self.properties.clone()).ok();
+        let headers = properties.and_then(|properties| properties.headers);
+        headers
+            .map(|headers| crate::amqp::values::from_wire(&headers))
+            .unwrap_or_default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! What sessions ask of hosts and what hosts answer. The same for a thread next door and for another
 //! broker; `protocol/codec.rs` is its form on the mesh and in the shards' Raft log.
 
+pub(crate) mod codec;
+
 use std::sync::Arc;
 
 use model::BrokerId;
@@ -23,6 +25,19 @@ pub struct Request {
     pub op: Op,
 }
 
+/// How a consumer is attached. `consumer` numbers the consumers of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    pub consumer: u32,
+    /// It gets nothing more, it only holds: cancelled, or stands for gets.
+    pub holding: bool,
+    pub no_ack: bool,
+    pub exclusive: bool,
+    /// 0 = no limit.
+    pub prefetch: u32,
+    pub priority: i32,
+}
+
 /// How a delivery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -40,16 +55,11 @@ pub enum Op {
         publish: u64,
         message: Arc<Message>,
     },
-    /// `consumer` numbers the consumers of a session.
-    Consume {
-        consumer: u32,
-        call: u64,
-        no_ack: bool,
-        exclusive: bool,
-        /// 0 = no limit.
-        prefetch: u32,
-        priority: i32,
-    },
+    /// Attaches; the answer goes to the call of that number.
+    Consume(Resume, u64),
+    /// What was under way may be lost: attaches if the host does not know the consumer, and gives back
+    /// what it holds there but for these positions.
+    Resume(Resume, Vec<u64>),
     /// No more deliveries; what is unacknowledged stays so.
     Cancel {
         consumer: u32,

@@ -3,7 +3,7 @@
 //! Requests gather per host until [`Session::flush`]; order is kept per host, so per channel and queue.
 //! A front reads what its socket has, calls `publish`, `settle` … for all of it, then `flush`es once.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use machine::metadata::image::Queue;
@@ -15,7 +15,7 @@ use super::links::{Batch, Host, Inflight, Links};
 use super::mailbox::Mailbox;
 use super::message::Message;
 pub use super::protocol::Outcome;
-use super::protocol::{Delivered, Op, Reply, Request, Response, SessionKey, Stats};
+use super::protocol::{Delivered, Op, Reply, Request, Response, Resume, SessionKey, Stats};
 
 /// A channel over the life of its session; a channel number opened again gets another id, so nothing
 /// late from the closed one can reach it.
@@ -125,15 +125,20 @@ struct Gathered {
     bytes: usize,
 }
 
-#[derive(Clone)]
 struct Attached {
     channel: ChannelId,
     queue: Arc<Queue>,
+    /// How to attach again where the host has lost it; `holding` once cancelled.
+    resume: Resume,
+    /// Positions delivered and not settled.
+    held: BTreeSet<u64>,
+}
+
+/// What `Events` has to know of a consumer for one batch.
+struct Served {
+    channel: ChannelId,
     no_ack: bool,
     windowed: bool,
-    cancelled: bool,
-    /// Delivered and not settled.
-    outstanding: u64,
 }
 
 #[derive(Default)]
@@ -267,7 +272,7 @@ impl Session {
             }
         }
         for (consumer, positions) in runs {
-            let Some(queue) = self.shared.settled(consumer, positions.len()) else {
+            let Some(queue) = self.shared.settled(consumer, &positions) else {
                 continue;
             };
             let op = Op::Settle {
@@ -299,26 +304,21 @@ impl Session {
     /// sends consume-ok first.
     pub async fn consume(&mut self, request: ConsumeRequest) -> Result<Consumer, ConsumeError> {
         let bound = self.links.config().consumer_unwritten_max;
-        let windowed = request.no_ack || request.prefetch == 0;
-        let consumer = self.attach(
-            request.channel,
-            &request.queue,
-            request.no_ack,
-            windowed && !request.no_ack,
-        );
+        let resume = Resume {
+            consumer: self.next_consumer + 1,
+            holding: false,
+            no_ack: request.no_ack,
+            exclusive: request.exclusive,
+            prefetch: if request.no_ack {
+                bound
+            } else {
+                u32::from(request.prefetch)
+            },
+            priority: request.priority,
+        };
+        let consumer = self.attach(request.channel, &request.queue, resume);
         let reply = self
-            .call(&request.queue, |call| Op::Consume {
-                consumer: consumer.0,
-                call,
-                no_ack: request.no_ack,
-                exclusive: request.exclusive,
-                prefetch: if request.no_ack {
-                    bound
-                } else {
-                    u32::from(request.prefetch)
-                },
-                priority: request.priority,
-            })
+            .call(&request.queue, |call| Op::Consume(resume, call))
             .await;
         let name = request.queue.name.clone();
         let error = match reply {
@@ -334,13 +334,14 @@ impl Session {
     /// No more deliveries for this consumer; [`Event::Cancelled`] comes after those under way. What it
     /// holds unacknowledged stays with the channel.
     pub fn cancel(&mut self, consumer: Consumer) {
-        let Some(attached) = self.shared.consumers.lock().get(&consumer.0).cloned() else {
-            return;
-        };
+        let consumers = self.shared.consumers.lock();
+        let queue = consumers.get(&consumer.0).map(|c| c.queue.clone());
+        drop(consumers);
+        let Some(queue) = queue else { return };
         let op = Op::Cancel {
             consumer: consumer.0,
         };
-        self.gather(&attached.queue, op, 0);
+        self.gather(&queue, op, 0);
         self.flush();
     }
 
@@ -354,7 +355,15 @@ impl Session {
         let consumer = match self.getters.get(&(channel, queue.id)) {
             Some(consumer) => *consumer,
             None => {
-                let consumer = self.attach(channel, queue, false, false);
+                let resume = Resume {
+                    consumer: self.next_consumer + 1,
+                    holding: true,
+                    no_ack: false,
+                    exclusive: false,
+                    prefetch: GETTER,
+                    priority: 0,
+                };
+                let consumer = self.attach(channel, queue, resume);
                 self.getters.insert((channel, queue.id), consumer);
                 consumer
             }
@@ -370,7 +379,7 @@ impl Session {
             Reply::Got(None) => Ok(None),
             Reply::Got(Some((delivered, left))) => {
                 if !no_ack {
-                    self.shared.delivered(consumer.0, 1);
+                    self.shared.delivered(consumer.0, [delivered.position]);
                 }
                 Ok(Some((delivery(consumer, delivered), left)))
             }
@@ -394,21 +403,13 @@ impl Session {
         }
     }
 
-    fn attach(
-        &mut self,
-        channel: ChannelId,
-        queue: &Arc<Queue>,
-        no_ack: bool,
-        windowed: bool,
-    ) -> Consumer {
+    fn attach(&mut self, channel: ChannelId, queue: &Arc<Queue>, resume: Resume) -> Consumer {
         self.next_consumer += 1;
         let attached = Attached {
             channel,
             queue: queue.clone(),
-            no_ack,
-            windowed,
-            cancelled: false,
-            outstanding: 0,
+            resume,
+            held: BTreeSet::new(),
         };
         let mut consumers = self.shared.consumers.lock();
         consumers.insert(self.next_consumer, attached);
@@ -481,24 +482,24 @@ impl Events {
     pub fn written(&mut self) {
         let mut batches: Vec<(Host, Vec<Request>)> = Vec::new();
         for (consumer, unwritten) in std::mem::take(&mut self.unwritten) {
-            let attached = self.shared.consumers.lock().get(&consumer).cloned();
-            let Some(attached) = attached else { continue };
-            let host = self.links.host(&attached.queue);
-            let op = if attached.no_ack {
-                self.shared.settled(consumer, unwritten.positions.len());
-                Op::Settle {
+            let (queue, op) = if unwritten.positions.is_empty() {
+                let consumers = self.shared.consumers.lock();
+                let queue = consumers.get(&consumer).map(|c| c.queue.clone());
+                let count = unwritten.count;
+                (queue, Op::Written { consumer, count })
+            } else {
+                let queue = self.shared.settled(consumer, &unwritten.positions);
+                let op = Op::Settle {
                     consumer,
                     positions: unwritten.positions,
                     outcome: Outcome::Ack,
-                }
-            } else {
-                Op::Written {
-                    consumer,
-                    count: unwritten.count,
-                }
+                };
+                (queue, op)
             };
+            let Some(queue) = queue else { continue };
+            let host = self.links.host(&queue);
             let request = Request {
-                queue: attached.queue.id,
+                queue: queue.id,
                 op,
             };
             match batches.iter_mut().find(|(of, _)| *of == host) {
@@ -552,18 +553,19 @@ impl Events {
     }
 
     fn deliver(&mut self, consumer: u32, deliveries: Vec<Delivered>) -> Option<Event> {
-        let attached = self.shared.delivered(consumer, deliveries.len())?;
-        if attached.no_ack || attached.windowed {
+        let positions = deliveries.iter().map(|d| d.position);
+        let served = self.shared.delivered(consumer, positions)?;
+        if served.no_ack || served.windowed {
             let unwritten = self.unwritten.entry(consumer).or_default();
             unwritten.count += u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
-            if attached.no_ack {
+            if served.no_ack {
                 let positions = deliveries.iter().map(|d| d.position);
                 unwritten.positions.extend(positions);
             }
         }
         let deliveries = deliveries.into_iter();
         Some(Event::Delivered {
-            channel: attached.channel,
+            channel: served.channel,
             consumer: Consumer(consumer),
             deliveries: deliveries
                 .map(|delivered| delivery(Consumer(consumer), delivered))
@@ -576,20 +578,26 @@ impl Events {
 
 impl Shared {
     /// Counts deliveries in; `None` when the consumer's channel is closed.
-    fn delivered(&self, consumer: u32, count: usize) -> Option<Attached> {
+    fn delivered(&self, consumer: u32, positions: impl IntoIterator<Item = u64>) -> Option<Served> {
         let mut consumers = self.consumers.lock();
         let attached = consumers.get_mut(&consumer)?;
-        attached.outstanding += count as u64;
-        Some(attached.clone())
+        attached.held.extend(positions);
+        Some(Served {
+            channel: attached.channel,
+            no_ack: attached.resume.no_ack,
+            windowed: attached.resume.prefetch == 0,
+        })
     }
 
     /// Counts settlements out and forgets a cancelled consumer with its last one.
-    fn settled(&self, consumer: u32, count: usize) -> Option<Arc<Queue>> {
+    fn settled(&self, consumer: u32, positions: &[u64]) -> Option<Arc<Queue>> {
         let mut consumers = self.consumers.lock();
         let attached = consumers.get_mut(&consumer)?;
-        attached.outstanding = attached.outstanding.saturating_sub(count as u64);
+        for position in positions {
+            attached.held.remove(position);
+        }
         let queue = attached.queue.clone();
-        if attached.cancelled && attached.outstanding == 0 {
+        if attached.is_done() {
             consumers.remove(&consumer);
         }
         Some(queue)
@@ -598,9 +606,9 @@ impl Shared {
     fn cancelled(&self, consumer: u32, by_client: bool) -> Option<Event> {
         let mut consumers = self.consumers.lock();
         let attached = consumers.get_mut(&consumer)?;
-        attached.cancelled = true;
+        attached.resume.holding = true;
         let channel = attached.channel;
-        if attached.outstanding == 0 {
+        if attached.is_done() {
             consumers.remove(&consumer);
         }
         Some(Event::Cancelled {
@@ -609,7 +617,33 @@ impl Shared {
             by_client,
         })
     }
+
+    /// What to tell a host that may have lost what was under way.
+    pub(super) fn resumes(&self, is_hosted: impl Fn(&Queue) -> bool) -> Vec<Request> {
+        let consumers = self.consumers.lock();
+        let hosted = consumers.values().filter(|c| is_hosted(&c.queue));
+        let requests = hosted.map(|attached| Request {
+            queue: attached.queue.id,
+            op: Op::Resume(attached.resume, attached.held.iter().copied().collect()),
+        });
+        requests.collect()
+    }
+
+    pub(super) fn key(&self) -> SessionKey {
+        self.key
+    }
 }
+
+impl Attached {
+    /// Cancelled and settled. What stands for gets stays with its channel.
+    fn is_done(&self) -> bool {
+        let getter = self.resume.holding && self.resume.prefetch == GETTER;
+        self.resume.holding && self.held.is_empty() && !getter
+    }
+}
+
+/// Marks, in place of a prefetch, what stands for gets.
+const GETTER: u32 = u32::MAX;
 
 // === impl Publishes ===
 

@@ -4,7 +4,7 @@
 //! priority they take turns.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::ready::Message;
 use super::{Attach, ConsumerKey};
@@ -197,6 +197,26 @@ impl Consumers {
         let (_, message) = consumer.taken.remove(&position)?;
         self.taken -= 1;
         Some(message)
+    }
+
+    pub(super) fn is_consuming(&self, key: ConsumerKey) -> bool {
+        let consumer = self.by_key.get(&key);
+        consumer.is_some_and(|consumer| consumer.state != State::Holding)
+    }
+
+    /// Takes away what `key` holds but for `held`.
+    pub(super) fn lost(&mut self, key: ConsumerKey, held: &[u64]) -> Vec<(u64, Message)> {
+        let Some(consumer) = self.by_key.get_mut(&key) else {
+            return Vec::new();
+        };
+        let held: BTreeSet<u64> = held.iter().copied().collect();
+        let (kept, lost) = std::mem::take(&mut consumer.taken)
+            .into_iter()
+            .partition(|(position, _)| held.contains(position));
+        consumer.taken = kept;
+        let lost: BTreeMap<u64, (u64, Message)> = lost;
+        self.taken -= lost.len() as u64;
+        lost.into_values().collect()
     }
 
     /// After releases: credit may be back, a holder may be done, a draining one may give way.

@@ -1,0 +1,306 @@
+//! Classic queues of this broker: a few driver threads, each carrying its share of the queues.
+//!
+//! A driver drains its mailbox, tells the machines, then writes once per touched queue and answers once
+//! per session. Confirms of persistent messages in durable queues leave by `sync`, after the disk has
+//! them; all else is answered by the driver itself. A queue begins and ends with the metadata image.
+
+mod hosted;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use commitlog::Shutdown;
+use imbl::ordmap::DiffItem;
+use machine::metadata::image::{Image, Queue, QueueKind, Vhost};
+use model::BrokerId;
+
+use self::hosted::Hosted;
+use super::dead_letter::Publisher;
+use super::host::{self, Outbox};
+use super::links::{Batch, Links};
+use super::metrics::Metrics;
+use super::protocol::{Op, QueueId, Reply, Response};
+use super::sync::{Job, Syncer};
+
+/// Inputs handled before the queues are written and sessions answered.
+const BATCHES_MAX: usize = 1_024;
+
+/// What a driver is told.
+pub(crate) enum Input {
+    Batch(Batch),
+    /// The metadata changed.
+    Follow(Arc<Image>),
+    /// A broker is gone: its consumers leave.
+    Gone(BrokerId),
+    /// Write, close, end.
+    Stop,
+}
+
+/// Where a driver's queues live and who it talks to.
+pub(crate) struct Context {
+    pub(crate) links: Arc<Links>,
+    pub(crate) metrics: Metrics,
+    pub(crate) syncer: Syncer,
+    /// `DIR/queues`: one directory per durable queue that ever had a record.
+    pub(crate) dir: PathBuf,
+    pub(crate) opened_after: Shutdown,
+    pub(crate) index: usize,
+}
+
+pub(crate) fn start(
+    context: Context,
+    image: Arc<Image>,
+) -> std::io::Result<(Sender<Input>, JoinHandle<()>)> {
+    let (sender, inbox) = mpsc::channel();
+    let name = format!("queue-{}", context.index);
+    let thread = thread::Builder::new().name(name).spawn(move || {
+        let mut driver = Driver::new(context);
+        driver.follow(&image);
+        driver.run(&inbox);
+    })?;
+    Ok((sender, thread))
+}
+
+struct Driver {
+    context: Context,
+    image: Arc<Image>,
+    queues: HashMap<QueueId, Hosted>,
+    /// Next look at a queue's clock.
+    timers: BTreeSet<(i64, QueueId)>,
+    touched: BTreeSet<QueueId>,
+    outbox: Outbox,
+    letters: Publisher,
+}
+
+impl Driver {
+    fn new(context: Context) -> Self {
+        Self {
+            letters: Publisher::new(&context.links),
+            image: Arc::default(),
+            queues: HashMap::new(),
+            timers: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            outbox: Outbox::default(),
+            context,
+        }
+    }
+
+    fn run(&mut self, inbox: &Receiver<Input>) {
+        loop {
+            let first = match self.timers.first() {
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some((due, _)) => {
+                    let wait = due.saturating_sub(host::now_ms());
+                    inbox.recv_timeout(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+                }
+            };
+            let now_ms = host::now_ms();
+            let mut stop = false;
+            let first = match first {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return self.close(),
+            };
+            let inputs = first.into_iter().chain(inbox.try_iter());
+            for input in inputs.take(BATCHES_MAX) {
+                match input {
+                    Input::Batch(batch) => self.take(batch, now_ms),
+                    Input::Follow(image) => self.follow(&image),
+                    Input::Gone(broker) => self.gone(broker, now_ms),
+                    Input::Stop => stop = true,
+                }
+            }
+            self.tick(now_ms);
+            self.write(now_ms);
+            self.letters.flush(&self.context.links);
+            self.context.links.answer(&mut self.outbox);
+            if stop {
+                return self.close();
+            }
+        }
+    }
+
+    fn take(&mut self, batch: Batch, now_ms: i64) {
+        let session = batch.session;
+        for request in batch.requests {
+            if !self.queues.contains_key(&request.queue) {
+                // Declared a moment ago: the image has it before any request can name it.
+                let image = self.context.links.image();
+                self.follow(&image);
+            }
+            let Some(queue) = self.queues.get_mut(&request.queue) else {
+                self.missing(session, &request.op);
+                continue;
+            };
+            queue.take(session, request.op, now_ms, &mut self.outbox);
+            queue.settle_effects(
+                now_ms,
+                &self.context,
+                &self.image,
+                &mut self.letters,
+                &mut self.outbox,
+            );
+            self.touched.insert(request.queue);
+        }
+        drop(batch.permit);
+    }
+
+    /// A queue that was deleted meanwhile: what is published to it is confirmed and gone.
+    fn missing(&mut self, session: super::protocol::SessionKey, op: &Op) {
+        match op {
+            Op::Publish { publish, .. } => self.outbox.confirm(session, *publish),
+            Op::Consume(_, call)
+            | Op::Get { call, .. }
+            | Op::Purge { call }
+            | Op::Stats { call } => self.outbox.call(session, *call, Reply::NotFound),
+            Op::Cancel { consumer } => self.outbox.push(
+                session,
+                Response::Cancelled {
+                    consumer: *consumer,
+                    by_client: true,
+                },
+            ),
+            Op::Resume(resume, _) => self.outbox.push(
+                session,
+                Response::Cancelled {
+                    consumer: resume.consumer,
+                    by_client: false,
+                },
+            ),
+            Op::Leave { .. } | Op::Settle { .. } | Op::Written { .. } => {}
+        }
+    }
+
+    /// Brings the queues in line with the image.
+    fn follow(&mut self, image: &Arc<Image>) {
+        if image.index < self.image.index {
+            return;
+        }
+        let before = std::mem::replace(&mut self.image, image.clone());
+        let mut ended = Vec::new();
+        let mut begun = Vec::new();
+        for change in before.vhosts.diff(&image.vhosts) {
+            let (old, new): (Option<&Arc<Vhost>>, Option<&Arc<Vhost>>) = match change {
+                DiffItem::Add(_, new) => (None, Some(new)),
+                DiffItem::Update { old, new } => (Some(old.1), Some(new.1)),
+                DiffItem::Remove(_, old) => (Some(old), None),
+            };
+            let none = Arc::default();
+            let old = old.unwrap_or(&none);
+            let new = new.unwrap_or(&none);
+            for change in old.queues.diff(&new.queues) {
+                match change {
+                    DiffItem::Add(_, new) => begun.push(new.clone()),
+                    DiffItem::Update { old, new } if old.1.id != new.1.id => {
+                        ended.push(old.1.clone());
+                        begun.push(new.1.clone());
+                    }
+                    DiffItem::Update { .. } => {}
+                    DiffItem::Remove(_, old) => ended.push(old.clone()),
+                }
+            }
+        }
+        for queue in ended {
+            self.end(&queue);
+        }
+        begun.retain(|queue| self.carries(queue));
+        for queue in &begun {
+            self.begin(queue);
+        }
+    }
+
+    fn carries(&self, queue: &Queue) -> bool {
+        let links = &self.context.links;
+        matches!(queue.kind, QueueKind::Classic { home } if home == links.broker())
+            && links.driver_of(queue.id) == self.context.index
+    }
+
+    fn begin(&mut self, queue: &Arc<Queue>) {
+        let dir = self.context.dir.join(queue.id.to_string());
+        let hosted = Hosted::open(queue.clone(), dir, &self.context, host::now_ms());
+        self.queues.insert(queue.id, hosted);
+        self.touched.insert(queue.id);
+    }
+
+    fn end(&mut self, queue: &Queue) {
+        if let Some(hosted) = self.queues.remove(&queue.id) {
+            self.timers.remove(&(hosted.timer, queue.id));
+            self.touched.remove(&queue.id);
+            hosted.delete(&mut self.outbox, &self.context);
+        }
+    }
+
+    fn gone(&mut self, broker: BrokerId, now_ms: i64) {
+        for (id, queue) in &mut self.queues {
+            if queue.gone(broker, now_ms) {
+                queue.settle_effects(
+                    now_ms,
+                    &self.context,
+                    &self.image,
+                    &mut self.letters,
+                    &mut self.outbox,
+                );
+                self.touched.insert(*id);
+            }
+        }
+    }
+
+    fn tick(&mut self, now_ms: i64) {
+        while let Some((due, id)) = self.timers.first().copied() {
+            if due > now_ms {
+                break;
+            }
+            self.timers.pop_first();
+            if let Some(queue) = self.queues.get_mut(&id) {
+                queue.tick(now_ms);
+                queue.settle_effects(
+                    now_ms,
+                    &self.context,
+                    &self.image,
+                    &mut self.letters,
+                    &mut self.outbox,
+                );
+                self.touched.insert(id);
+            }
+        }
+    }
+
+    /// One write per touched queue, its sync under way, its next timer set.
+    fn write(&mut self, now_ms: i64) {
+        while let Some(id) = self.touched.pop_first() {
+            let Some(queue) = self.queues.get_mut(&id) else {
+                continue;
+            };
+            if let Some((task, publishes)) = queue.write(&mut self.outbox) {
+                let job = Job { task, publishes };
+                if let Err(job) = self.context.syncer.submit(job) {
+                    for (session, publish) in job.publishes {
+                        self.outbox.refuse(session, publish);
+                    }
+                }
+            }
+            let timer = queue.next_timer();
+            if timer != queue.timer {
+                self.timers.remove(&(queue.timer, id));
+                queue.timer = timer;
+                if timer != machine::queue::NEVER {
+                    self.timers.insert((timer, id));
+                }
+            }
+            queue.observe(&self.context, now_ms);
+        }
+    }
+
+    fn close(&mut self) {
+        let queues: BTreeMap<QueueId, Hosted> = self.queues.drain().collect();
+        for (_, queue) in queues {
+            queue.close();
+        }
+    }
+}

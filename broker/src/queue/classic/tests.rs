@@ -1,0 +1,497 @@
+//! Classic queues through sessions, on a disk, over restarts.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use commitlog::Shutdown;
+use machine::metadata::command::Command;
+use machine::metadata::image::Image;
+use machine::value::{Table, Value};
+
+use super::*;
+use crate::metadata;
+use crate::peer::Mesh;
+use crate::queue::{
+    self, ChannelId, ConsumeRequest, Consumer, Delivery, Event, Events, Message, Outcome, Queues,
+    Session,
+};
+use crate::raft::Groups;
+
+const HERE: BrokerId = BrokerId(1);
+
+/// One broker's queues over a directory that outlives them.
+struct Broker {
+    queues: Queues,
+    metadata: metadata::Handle,
+    dir: Arc<tempfile::TempDir>,
+}
+
+impl Broker {
+    fn new() -> Self {
+        let metadata = metadata::Handle::in_memory(HERE, Image::genesis());
+        Self::over(Arc::new(tempfile::tempdir().unwrap()), metadata)
+    }
+
+    fn over(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle) -> Self {
+        let parts = queue::Parts {
+            config: queue::Config::default(),
+            dir: dir.path().to_owned(),
+            opened_after: Shutdown::Unclean,
+            metadata: metadata.clone(),
+            mesh: Mesh::alone(HERE),
+            groups: Groups::in_memory(HERE, crate::raft::Config::default()),
+            metrics: Metrics::default(),
+        };
+        Self {
+            queues: Queues::start(parts).unwrap(),
+            metadata,
+            dir,
+        }
+    }
+
+    /// Everything stops where it is, and the next life begins on the same directory.
+    fn restart(self) -> Self {
+        self.queues.close();
+        Self::over(self.dir, self.metadata)
+    }
+
+    async fn declare(&self, name: &str, durable: bool, arguments: &[(&str, Value)]) -> Arc<Queue> {
+        let arguments: Table = arguments
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let declare = Command::DeclareQueue {
+            vhost: "/".to_owned(),
+            name: name.to_owned(),
+            quorum: false,
+            home: HERE,
+            durable,
+            auto_delete: false,
+            exclusive: None,
+            arguments,
+        };
+        self.metadata.submit(declare).await.unwrap();
+        self.find(name).unwrap()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Queue>> {
+        let image = self.metadata.image();
+        let vhost = image.vhosts.get("/")?;
+        vhost.queues.get(name).cloned()
+    }
+
+    fn client(&self) -> Client {
+        let (mut session, events) = self.queues.open();
+        let channel = session.open_channel();
+        Client {
+            session,
+            events,
+            channel,
+            seq: 0,
+            confirms: BTreeMap::new(),
+            deliveries: Vec::new(),
+            cancelled: Vec::new(),
+        }
+    }
+}
+
+/// A connection with one channel in confirm mode.
+struct Client {
+    session: Session,
+    events: Events,
+    channel: ChannelId,
+    seq: u64,
+    confirms: BTreeMap<u64, bool>,
+    deliveries: Vec<Delivery>,
+    cancelled: Vec<(Consumer, bool)>,
+}
+
+impl Client {
+    fn send(&mut self, queue: &Arc<Queue>, message: Message) -> u64 {
+        self.seq += 1;
+        let routed = [queue.clone()];
+        self.session
+            .publish(self.channel, Some(self.seq), &routed, message);
+        self.seq
+    }
+
+    /// Publishes and waits for the outcome.
+    async fn put(&mut self, queue: &Arc<Queue>, message: Message) -> bool {
+        let seq = self.send(queue, message);
+        self.session.flush();
+        self.hear(|client| client.confirms.contains_key(&seq)).await;
+        self.confirms[&seq]
+    }
+
+    async fn consume(&mut self, queue: &Arc<Queue>, prefetch: u16) -> Consumer {
+        let request = ConsumeRequest {
+            channel: self.channel,
+            queue: queue.clone(),
+            no_ack: false,
+            exclusive: false,
+            prefetch,
+            priority: 0,
+        };
+        self.session.consume(request).await.unwrap()
+    }
+
+    async fn hear(&mut self, enough: impl Fn(&Self) -> bool) {
+        while !enough(self) {
+            for event in self.events.recv().await {
+                match event {
+                    Event::Confirmed { confirms, .. } => {
+                        let confirms = confirms.into_iter().map(|c| (c.seq, c.ack));
+                        self.confirms.extend(confirms);
+                    }
+                    Event::Delivered { deliveries, .. } => self.deliveries.extend(deliveries),
+                    Event::Cancelled {
+                        consumer,
+                        by_client,
+                        ..
+                    } => self.cancelled.push((consumer, by_client)),
+                }
+            }
+        }
+    }
+
+    /// The next deliveries, as their bodies.
+    async fn bodies(&mut self, count: usize) -> Vec<String> {
+        self.hear(|client| client.deliveries.len() >= count).await;
+        self.deliveries.iter().map(|d| text(&d.message)).collect()
+    }
+
+    fn settle_all(&mut self, outcome: Outcome) {
+        let deliveries = std::mem::take(&mut self.deliveries);
+        let receipts = deliveries.into_iter().map(|d| d.receipt);
+        self.session.settle(receipts, outcome);
+        self.session.flush();
+    }
+
+    async fn get(&mut self, queue: &Arc<Queue>) -> Option<(Delivery, u64)> {
+        self.session.get(self.channel, queue, false).await.unwrap()
+    }
+}
+
+fn text(message: &Message) -> String {
+    String::from_utf8(message.body.to_vec()).unwrap()
+}
+
+fn message(body: &str) -> Message {
+    Message {
+        exchange: "".into(),
+        routing_key: "key".into(),
+        body: Bytes::copy_from_slice(body.as_bytes()),
+        persistent: true,
+        ..Message::default()
+    }
+}
+
+fn transient(body: &str) -> Message {
+    Message {
+        persistent: false,
+        ..message(body)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_published_is_delivered_in_order_and_acked() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    for number in 0..500 {
+        client.send(&queue, message(&number.to_string()));
+    }
+    client.session.flush();
+    client.hear(|client| client.confirms.len() == 500).await;
+    assert!(client.confirms.values().all(|ack| *ack));
+    client.consume(&queue, 0).await;
+    let expected: Vec<String> = (0..500).map(|number| number.to_string()).collect();
+    assert_eq!(client.bodies(500).await, expected);
+    client.settle_all(Outcome::Ack);
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!((stats.ready, stats.unacked, stats.consumers), (0, 0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn persistent_messages_survive_a_restart_but_not_settled_or_transient_ones() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    for body in ["1", "2", "3"] {
+        assert!(client.put(&queue, message(body)).await);
+    }
+    assert!(client.put(&queue, transient("lost")).await);
+    assert!(client.put(&queue, message("4")).await);
+    let (first, left) = client.get(&queue).await.unwrap();
+    assert_eq!((text(&first.message), left), ("1".to_owned(), 4));
+    client.session.settle([first.receipt], Outcome::Ack);
+    client.session.flush();
+    let (second, _) = client.get(&queue).await.unwrap();
+    assert_eq!(text(&second.message), "2");
+    let broker = broker.restart();
+    let mut client = broker.client();
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(3).await, ["2", "3", "4"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transient_queue_is_deleted_when_its_home_restarts() {
+    let broker = Broker::new();
+    broker.declare("q", false, &[]).await;
+    let broker = broker.restart();
+    let mut images = broker.metadata.watch();
+    let gone = images.wait_for(|image| image.vhosts["/"].queues.is_empty());
+    gone.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backlog_beyond_the_cache_is_read_back_in_order() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    let filler = "x".repeat(100 << 10);
+    for number in 0..200 {
+        let body = format!("{number} {filler}");
+        client.session.capacity().await;
+        client.send(
+            &queue,
+            if number % 3 == 0 {
+                transient(&body)
+            } else {
+                message(&body)
+            },
+        );
+        client.session.flush();
+    }
+    client.hear(|client| client.confirms.len() == 200).await;
+    client.consume(&queue, 0).await;
+    let bodies = client.bodies(200).await;
+    for (number, body) in bodies.iter().enumerate() {
+        assert!(body.starts_with(&format!("{number} ")), "place {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_message_goes_to_the_dead_letter_exchange_with_its_history() {
+    let broker = Broker::new();
+    let dead = broker.declare("dead", true, &[]).await;
+    let arguments = [
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("dead".to_owned()),
+        ),
+    ];
+    let queue = broker.declare("q", true, &arguments).await;
+    let mut client = broker.client();
+    client.put(&queue, message("poison")).await;
+    client.consume(&queue, 1).await;
+    client.bodies(1).await;
+    client.settle_all(Outcome::Reject);
+    client.consume(&dead, 1).await;
+    client.bodies(1).await;
+    let letter = &client.deliveries[0].message;
+    assert_eq!(
+        (text(letter).as_str(), &*letter.routing_key),
+        ("poison", "dead")
+    );
+    let headers = letter.deaths.as_ref().unwrap().headers();
+    assert_eq!(
+        headers["x-first-death-queue"],
+        Value::String("q".to_owned())
+    );
+    assert_eq!(
+        headers["x-first-death-reason"],
+        Value::String("rejected".to_owned())
+    );
+    let Value::Array(deaths) = &headers["x-death"] else {
+        panic!("x-death is no array: {headers:?}");
+    };
+    let Value::Table(death) = &deaths[0] else {
+        panic!("a death is no table: {headers:?}");
+    };
+    assert_eq!(death["count"], Value::Int(1));
+    let keys = Value::Array(vec![Value::String("key".to_owned())]);
+    assert_eq!(death["routing-keys"], keys);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_message_is_dead_lettered_once_and_a_cycle_is_cut() {
+    let broker = Broker::new();
+    let own = [
+        ("x-message-ttl", Value::Int(1)),
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("dead".to_owned()),
+        ),
+    ];
+    let dead = broker.declare("dead", true, &[]).await;
+    let queue = broker.declare("q", true, &own).await;
+    let circle = [
+        ("x-message-ttl", Value::Int(1)),
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("circle".to_owned()),
+        ),
+    ];
+    let circle = broker.declare("circle", true, &circle).await;
+    let mut client = broker.client();
+    client.put(&circle, message("round")).await;
+    client.put(&queue, message("old")).await;
+    client.consume(&dead, 0).await;
+    assert_eq!(client.bodies(1).await, ["old"]);
+    let letter = &client.deliveries[0].message;
+    assert_eq!(letter.deaths.as_ref().unwrap().entries.len(), 1);
+    loop {
+        let stats = client.session.stats(&circle).await.unwrap();
+        if stats.ready == 0 && stats.unacked == 0 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closed_channel_gives_back_what_it_holds() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    for body in ["1", "2", "3"] {
+        client.put(&queue, message(body)).await;
+    }
+    let mut other = broker.client();
+    other.consume(&queue, 2).await;
+    assert_eq!(other.bodies(2).await, ["1", "2"]);
+    let channel = other.channel;
+    other.session.close_channel(channel);
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(3).await, ["1", "2", "3"]);
+    let redelivered: Vec<bool> = client.deliveries.iter().map(|d| d.redelivered).collect();
+    assert_eq!(redelivered, [true, true, false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closed_connection_gives_back_what_it_holds() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    client.put(&queue, message("1")).await;
+    let mut other = broker.client();
+    assert!(other.get(&queue).await.is_some());
+    drop(other);
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(1).await, ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_ack_consumer_is_fed_as_far_as_its_socket_takes_it() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    let many = 5_000;
+    for number in 0..many {
+        client.send(&queue, transient(&number.to_string()));
+    }
+    client.session.flush();
+    let request = ConsumeRequest {
+        channel: client.channel,
+        queue: queue.clone(),
+        no_ack: true,
+        exclusive: false,
+        prefetch: 0,
+        priority: 0,
+    };
+    client.session.consume(request).await.unwrap();
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!(stats.unacked, 2_000);
+    assert_eq!(client.bodies(many).await.len(), many);
+    client.events.written();
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!((stats.ready, stats.unacked), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_queue_nacks_the_publisher() {
+    let broker = Broker::new();
+    let arguments = [
+        ("x-max-length", Value::Int(1)),
+        ("x-overflow", Value::String("reject-publish".to_owned())),
+    ];
+    let queue = broker.declare("q", true, &arguments).await;
+    let mut client = broker.client();
+    assert!(client.put(&queue, message("1")).await);
+    assert!(!client.put(&queue, message("2")).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_queue_cancels_its_consumers_and_confirms_what_comes_late() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    let consumer = client.consume(&queue, 0).await;
+    let delete = Command::DeleteQueue {
+        vhost: "/".to_owned(),
+        name: "q".to_owned(),
+    };
+    broker.metadata.submit(delete).await.unwrap();
+    client.hear(|client| !client.cancelled.is_empty()).await;
+    assert_eq!(client.cancelled, [(consumer, false)]);
+    assert!(client.put(&queue, message("late")).await);
+    let missing = client.session.get(client.channel, &queue, true).await;
+    assert_eq!(missing.unwrap_err(), queue::Error::NotFound("q".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_ok_comes_after_the_deliveries_under_way() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    client.put(&queue, message("1")).await;
+    let consumer = client.consume(&queue, 0).await;
+    client.session.cancel(consumer);
+    client.hear(|client| !client.cancelled.is_empty()).await;
+    assert_eq!(client.cancelled, [(consumer, true)]);
+    assert_eq!(client.deliveries.len(), 1);
+    client.put(&queue, message("2")).await;
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!((stats.ready, stats.unacked, stats.consumers), (1, 1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unroutable_publish_is_confirmed() {
+    let broker = Broker::new();
+    let mut client = broker.client();
+    let channel = client.channel;
+    client
+        .session
+        .publish(channel, Some(1), &[], message("nowhere"));
+    client.hear(|client| client.confirms.contains_key(&1)).await;
+    assert!(client.confirms[&1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settled_segments_are_deleted_from_the_head() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    client.consume(&queue, 0).await;
+    let body = "x".repeat(512 << 10);
+    let rounds = 150;
+    for _ in 0..rounds {
+        client.put(&queue, message(&body)).await;
+        client.hear(|client| !client.deliveries.is_empty()).await;
+        client.settle_all(Outcome::Ack);
+    }
+    client.session.stats(&queue).await.unwrap();
+    let dir = broker.dir.path().join("queues").join(queue.id.to_string());
+    let logs = std::fs::read_dir(dir).unwrap();
+    let logs = logs.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_str().unwrap().ends_with(".log")
+    });
+    // 75 MiB went through segments of 32 MiB.
+    assert!(logs.count() <= 2);
+}

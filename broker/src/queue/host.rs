@@ -1,0 +1,199 @@
+//! What the hosts of classic and quorum queues share: from requests to the machine's commands, and from
+//! its effects to responses.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use machine::queue::{Attach, ConsumerKey, Effect, Got, Machine};
+
+use super::message::Message;
+use super::protocol::{Delivered, Op, Outcome, Reply, Response, Resume, SessionKey, Stats};
+
+/// Deliveries that a quorum consumer without prefetch limit may hold (RabbitMQ's cap), and that a
+/// classic one may have unwritten.
+pub(crate) const UNLIMITED_PREFETCH: u32 = 2_000;
+
+/// Responses of one wake-up, by session, neighbours merged.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    by_session: HashMap<SessionKey, Vec<Response>>,
+}
+
+impl Outbox {
+    pub(crate) fn confirm(&mut self, session: SessionKey, publish: u64) {
+        let responses = self.by_session.entry(session).or_default();
+        match responses.last_mut() {
+            Some(Response::Confirmed { publishes }) => publishes.push(publish),
+            _ => responses.push(Response::Confirmed {
+                publishes: vec![publish],
+            }),
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, session: SessionKey, publish: u64) {
+        let responses = self.by_session.entry(session).or_default();
+        match responses.last_mut() {
+            Some(Response::Refused { publishes }) => publishes.push(publish),
+            _ => responses.push(Response::Refused {
+                publishes: vec![publish],
+            }),
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, key: ConsumerKey, delivered: Delivered) {
+        let responses = self.by_session.entry(session_of(key)).or_default();
+        match responses.last_mut() {
+            Some(Response::Deliver {
+                consumer,
+                deliveries,
+            }) if *consumer == key.number => deliveries.push(delivered),
+            _ => responses.push(Response::Deliver {
+                consumer: key.number,
+                deliveries: vec![delivered],
+            }),
+        }
+    }
+
+    pub(crate) fn push(&mut self, session: SessionKey, response: Response) {
+        self.by_session.entry(session).or_default().push(response);
+    }
+
+    pub(crate) fn call(&mut self, session: SessionKey, call: u64, reply: Reply) {
+        self.push(session, Response::Called { call, reply });
+    }
+
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (SessionKey, Vec<Response>)> + '_ {
+        self.by_session.drain()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_session.is_empty()
+    }
+}
+
+/// What a request is answered with, once its effects are carried out.
+pub(crate) enum Answer {
+    Nothing,
+    Called(u64, Reply),
+    /// A get: the body has to be added.
+    Got(u64, Option<Got>),
+}
+
+/// Everything but a publish: told to the machine.
+pub(crate) fn apply(
+    machine: &mut Machine,
+    session: SessionKey,
+    op: &Op,
+    window: u32,
+    now_ms: i64,
+    effects: &mut Vec<Effect>,
+) -> Answer {
+    let key = |number: u32| key_of(session, number);
+    match op {
+        Op::Publish { .. } => Answer::Nothing,
+        Op::Consume(resume, call) => {
+            let attach = attach(session, resume, window);
+            let reply = match machine.attach(now_ms, attach, effects) {
+                Ok(()) => Reply::Consuming,
+                Err(_) => Reply::ExclusiveInUse,
+            };
+            Answer::Called(*call, reply)
+        }
+        Op::Resume(resume, held) => {
+            machine.resume(now_ms, key(resume.consumer), held, effects);
+            if !resume.holding {
+                let attach = attach(session, resume, window);
+                if machine.attach(now_ms, attach, effects).is_err() {
+                    effects.push(Effect::Cancelled {
+                        consumer: attach.key,
+                    });
+                }
+            }
+            Answer::Nothing
+        }
+        Op::Cancel { consumer } => {
+            machine.cancel(now_ms, key(*consumer), effects);
+            Answer::Nothing
+        }
+        Op::Leave { consumer } => {
+            machine.leave(now_ms, key(*consumer), true, effects);
+            Answer::Nothing
+        }
+        Op::Settle {
+            consumer,
+            positions,
+            outcome,
+        } => {
+            let outcome = match outcome {
+                Outcome::Ack => machine::queue::Outcome::Ack,
+                Outcome::Requeue => machine::queue::Outcome::Requeue,
+                Outcome::Reject => machine::queue::Outcome::Reject,
+            };
+            machine.settle(now_ms, key(*consumer), positions, outcome, effects);
+            Answer::Nothing
+        }
+        Op::Written { consumer, count } => {
+            machine.written(now_ms, key(*consumer), *count, effects);
+            Answer::Nothing
+        }
+        Op::Get {
+            consumer,
+            call,
+            no_ack,
+        } => Answer::Got(*call, machine.get(now_ms, key(*consumer), *no_ack, effects)),
+        Op::Purge { call } => Answer::Called(*call, Reply::Purged(machine.purge(effects))),
+        Op::Stats { call } => Answer::Called(*call, Reply::Stats(stats(machine, now_ms))),
+    }
+}
+
+pub(crate) fn stats(machine: &Machine, now_ms: i64) -> Stats {
+    let age = machine
+        .oldest_ready_ms()
+        .map_or(0, |since| now_ms.saturating_sub(since));
+    Stats {
+        ready: machine.ready_len(),
+        unacked: machine.unacked_len(),
+        consumers: u32::try_from(machine.consumer_count()).unwrap_or(u32::MAX),
+        ready_bytes: machine.ready_bytes(),
+        oldest_ready_age_ms: u64::try_from(age).unwrap_or(0),
+    }
+}
+
+fn attach(session: SessionKey, resume: &Resume, window: u32) -> Attach {
+    Attach {
+        key: key_of(session, resume.consumer),
+        exclusive: resume.exclusive,
+        prefetch: resume.prefetch,
+        window: if resume.prefetch == 0 { window } else { 0 },
+        priority: resume.priority,
+    }
+}
+
+pub(crate) fn key_of(session: SessionKey, number: u32) -> ConsumerKey {
+    ConsumerKey {
+        broker: session.broker.0,
+        session: session.number,
+        number,
+    }
+}
+
+pub(crate) fn session_of(key: ConsumerKey) -> SessionKey {
+    SessionKey {
+        broker: model::BrokerId(key.broker),
+        number: key.session,
+    }
+}
+
+/// Size that limits count, as the machine keeps it.
+pub(crate) fn size_of(message: &Arc<Message>) -> u32 {
+    u32::try_from(message.size()).unwrap_or(u32::MAX)
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
