@@ -25,7 +25,7 @@ pub const LAG_WITHIN_SLO: &str = "LagWithinSLO";
     status = "ConsumerGroupStatus",
     shortname = "mcg",
     category = "millrace",
-    selectable = "spec.clusterRef.name",
+    selectable = ".spec.clusterRef.name",
     derive = "PartialEq",
     doc = "A consumer group that is watched: what it should read and how far behind it may be.",
     printcolumn(

@@ -22,7 +22,7 @@ use crate::deletion::{DeletionPolicy, Origin};
     status = "ExchangeStatus",
     shortname = "mx",
     category = "millrace",
-    selectable = "spec.clusterRef.name",
+    selectable = ".spec.clusterRef.name",
     derive = "PartialEq",
     doc = "An AMQP exchange and the bindings that leave it.",
     printcolumn(

@@ -23,7 +23,7 @@ use crate::duration::Duration;
     status = "QueueStatus",
     shortname = "mq",
     category = "millrace",
-    selectable = "spec.clusterRef.name",
+    selectable = ".spec.clusterRef.name",
     derive = "PartialEq",
     doc = "An AMQP queue that any AMQP 0-9-1 client publishes to and consumes from.",
     printcolumn(

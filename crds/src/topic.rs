@@ -24,7 +24,7 @@ use crate::quantity::Bytes;
     status = "TopicStatus",
     shortname = "mt",
     category = "millrace",
-    selectable = "spec.clusterRef.name",
+    selectable = ".spec.clusterRef.name",
     derive = "PartialEq",
     doc = "A topic: a partitioned, replicated log that any Kafka client reads and writes.",
     printcolumn(

@@ -3,3 +3,4 @@
 
 mod fresh;
 mod rules;
+mod server;

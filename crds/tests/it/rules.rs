@@ -12,36 +12,32 @@ use serde_json::{Map, Value, json};
 /// One file: a kind, a sound spec, and what to change in it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rules {
-    kind: String,
-    base: Value,
-    cases: Vec<Case>,
+pub(crate) struct Rules {
+    pub(crate) kind: String,
+    pub(crate) base: Value,
+    pub(crate) cases: Vec<Case>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
-    name: String,
+pub(crate) struct Case {
+    pub(crate) name: String,
     /// Merged into the base before it is created.
     #[serde(default)]
-    create: Value,
+    pub(crate) create: Value,
     /// Merged into what was created; then it is an update. `null` removes.
     #[serde(default)]
-    update: Value,
+    pub(crate) update: Value,
     /// Part of the message; absent = let in.
     #[serde(default)]
-    refused: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 #[test]
 fn every_rule_lets_in_and_keeps_out_what_it_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/rules");
     let mut failures = Vec::new();
     let mut cases = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let rules: Rules = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap())
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for rules in all() {
         let admission = Admission::of(&rules.kind).unwrap();
         for case in &rules.cases {
             cases += 1;
@@ -52,6 +48,18 @@ fn every_rule_lets_in_and_keeps_out_what_it_says() {
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
     assert!(cases > 80, "only {cases} cases were found");
+}
+
+pub(crate) fn all() -> Vec<Rules> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/rules");
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            serde_saphyr::from_str(&fs::read_to_string(&path).unwrap())
+                .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        })
+        .collect()
 }
 
 fn check(admission: &Admission, rules: &Rules, case: &Case) -> Result<(), String> {
@@ -79,7 +87,7 @@ fn check(admission: &Admission, rules: &Rules, case: &Case) -> Result<(), String
 }
 
 /// RFC 7386, the merge patch of kubectl.
-fn merge(target: &mut Value, patch: &Value) {
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
     match patch {
         Value::Null => {}
         Value::Object(changes) => {
