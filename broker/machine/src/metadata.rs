@@ -14,7 +14,7 @@ pub mod image;
 mod partition;
 mod restart;
 mod topic;
-mod topology;
+pub mod topology;
 
 #[cfg(test)]
 mod tests;

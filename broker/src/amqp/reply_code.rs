@@ -2,6 +2,7 @@
 //! as RabbitMQ's).
 
 use amqp_wire::{Exception, ReplyCode};
+use machine::metadata::command::Refusal;
 
 use super::{consume, publish, topology, transaction, unacked};
 use crate::metadata;
@@ -52,15 +53,16 @@ fn topology_code(error: &topology::Error) -> ReplyCode {
             ReplyCode::AccessRefused
         }
         E::Locked { .. } => ReplyCode::ResourceLocked,
-        E::Inequivalent(_)
-        | E::InvalidArgument(_)
+        E::InvalidArgument(_)
         | E::InvalidProperty { .. }
         | E::UnknownKind { .. }
         | E::ServerNamed { .. }
         | E::ExchangeInUse { .. }
         | E::QueueInUse { .. }
-        | E::QueueNotEmpty { .. }
-        | E::Refused(_) => ReplyCode::PreconditionFailed,
+        | E::QueueNotEmpty { .. } => ReplyCode::PreconditionFailed,
+        E::Refused(Refusal::NotFound(_)) => ReplyCode::NotFound,
+        E::Refused(Refusal::Locked(_)) => ReplyCode::ResourceLocked,
+        E::Refused(_) => ReplyCode::PreconditionFailed,
         E::Queue(error) => queue_code(error),
         E::Metadata(_) => ReplyCode::InternalError,
     }

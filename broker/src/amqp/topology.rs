@@ -4,7 +4,6 @@
 //! broker; what may race is decided again where the command is applied.
 
 mod arguments;
-mod equivalence;
 pub(super) mod exchange;
 pub(super) mod queue;
 
@@ -47,8 +46,6 @@ pub(super) enum Error {
     )]
     Locked { name: String, vhost: Arc<str> },
     #[error("{0}")]
-    Inequivalent(String),
-    #[error("{0}")]
     InvalidArgument(String),
     #[error("invalid property '{property}' for queue '{name}' in vhost '{vhost}'")]
     InvalidProperty {
@@ -66,8 +63,9 @@ pub(super) enum Error {
     QueueInUse { name: String, vhost: Arc<str> },
     #[error("queue '{name}' in vhost '{vhost}' not empty")]
     QueueNotEmpty { name: String, vhost: Arc<str> },
+    /// Other properties than what is there has, mostly.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Queue(#[from] crate::queue::Error),
     #[error(transparent)]

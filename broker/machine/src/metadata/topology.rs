@@ -8,7 +8,7 @@ use super::image::{Binding, Destination, Exchange, ExchangeKind, Image, Queue, Q
 use crate::placement;
 use crate::value::Table;
 
-mod equivalence;
+pub mod equivalence;
 
 /// Shards made when the first quorum queue is declared, and replicas of each where there are brokers.
 const SHARDS: u32 = 8;

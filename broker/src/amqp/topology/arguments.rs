@@ -1,39 +1,12 @@
 //! Are the arguments of a queue, exchange or binding ones that it can have? (rabbitmq.md section 2)
 
+use machine::queue::{Config, Kind};
 use machine::value::{Table, Value};
 
 use super::Error;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum On {
-    Both,
-    Classic,
-    Quorum,
-}
-
-type Check = fn(&Value) -> Result<(), String>;
-
-const QUEUE_ARGUMENTS: [(&str, On, Check); 18] = [
-    ("x-expires", On::Both, positive),
-    ("x-message-ttl", On::Both, not_negative),
-    ("x-max-length", On::Both, not_negative),
-    ("x-max-length-bytes", On::Both, not_negative),
-    ("x-overflow", On::Both, overflow),
-    ("x-dead-letter-exchange", On::Both, text),
-    ("x-dead-letter-routing-key", On::Both, text),
-    ("x-dead-letter-strategy", On::Quorum, text),
-    ("x-single-active-consumer", On::Both, flag),
-    ("x-queue-type", On::Both, queue_type),
-    ("x-queue-leader-locator", On::Both, locator),
-    ("x-max-priority", On::Classic, priority),
-    ("x-queue-mode", On::Classic, text),
-    ("x-queue-version", On::Classic, not_negative),
-    ("x-quorum-initial-group-size", On::Quorum, positive),
-    ("x-quorum-target-group-size", On::Quorum, positive),
-    ("x-delivery-limit", On::Quorum, integer),
-    ("x-consumer-timeout", On::Quorum, not_negative),
-];
-
+/// Arguments that only say where and how a queue is placed are checked here, the rest where they are
+/// read ([`Config::from_arguments`]).
 pub(super) fn check_queue(
     vhost: &str,
     name: &str,
@@ -45,28 +18,39 @@ pub(super) fn check_queue(
             "invalid arg '{argument}' for queue '{name}' in vhost '{vhost}': {why}"
         ))
     };
-    for (argument, on, check) in QUEUE_ARGUMENTS {
-        let Some(value) = arguments.get(argument) else {
-            continue;
-        };
-        check(value).map_err(|why| refuse(argument, &why))?;
-        let foreign = match on {
-            On::Both => false,
-            On::Classic => quorum,
-            On::Quorum => !quorum,
-        };
-        if foreign {
-            let kind = if quorum { "quorum" } else { "classic" };
-            return Err(refuse(argument, &format!("not for queues of type {kind}")));
+    let kind = if quorum { Kind::Quorum } else { Kind::Classic };
+    Config::from_arguments(kind, arguments)
+        .map_err(|invalid| refuse(invalid.name, invalid.reason))?;
+    for (argument, allowed) in CHOICES {
+        match arguments.get(*argument) {
+            None => {}
+            Some(Value::String(choice)) if allowed.contains(&choice.as_str()) => {}
+            Some(Value::String(choice)) => {
+                let why = format!("'{choice}' is none of {}", allowed.join(", "));
+                return Err(refuse(argument, &why));
+            }
+            Some(_) => return Err(refuse(argument, "not a string")),
         }
     }
-    let has = |argument| arguments.contains_key(argument);
-    if has("x-dead-letter-routing-key") && !has("x-dead-letter-exchange") {
-        let why = "routing_key_but_no_dlx_defined";
-        return Err(refuse("x-dead-letter-routing-key", why));
+    for argument in QUORUM_ONLY {
+        if !quorum && arguments.contains_key(*argument) {
+            return Err(refuse(argument, "for quorum queues only"));
+        }
     }
     Ok(())
 }
+
+const CHOICES: &[(&str, &[&str])] = &[
+    ("x-queue-type", &["classic", "quorum"]),
+    ("x-queue-leader-locator", &["client-local", "balanced"]),
+];
+
+const QUORUM_ONLY: &[&str] = &[
+    "x-quorum-initial-group-size",
+    "x-quorum-target-group-size",
+    "x-dead-letter-strategy",
+    "x-consumer-timeout",
+];
 
 pub(super) fn check_exchange(vhost: &str, name: &str, arguments: &Table) -> Result<(), Error> {
     match arguments.get("alternate-exchange") {
@@ -91,72 +75,4 @@ pub(super) fn check_binding(arguments: &Table) -> Result<(), Error> {
         Some(_) => "Invalid x-match field type; expected longstr".to_owned(),
     };
     Err(Error::InvalidArgument(why))
-}
-
-fn integer(value: &Value) -> Result<(), String> {
-    match value {
-        Value::Int(_) => Ok(()),
-        other => Err(format!("expected integer, got {other:?}")),
-    }
-}
-
-fn positive(value: &Value) -> Result<(), String> {
-    integer(value)?;
-    match value {
-        Value::Int(0) => Err("{value_zero,0}".to_owned()),
-        value => not_negative(value),
-    }
-}
-
-fn not_negative(value: &Value) -> Result<(), String> {
-    integer(value)?;
-    match value {
-        Value::Int(number) if *number < 0 => Err(format!("{{value_negative,{number}}}")),
-        _ => Ok(()),
-    }
-}
-
-fn text(value: &Value) -> Result<(), String> {
-    match value {
-        Value::String(_) => Ok(()),
-        other => Err(format!("expected string, got {other:?}")),
-    }
-}
-
-fn flag(value: &Value) -> Result<(), String> {
-    match value {
-        Value::Bool(_) => Ok(()),
-        other => Err(format!("expected boolean, got {other:?}")),
-    }
-}
-
-fn priority(value: &Value) -> Result<(), String> {
-    match value {
-        Value::Int(number) if (1..=255).contains(number) => Ok(()),
-        Value::Int(number) => Err(format!("max priority must be from 1 to 255, got {number}")),
-        other => integer(other),
-    }
-}
-
-fn one_of(value: &Value, allowed: &[&str]) -> Result<(), String> {
-    match value {
-        Value::String(text) if allowed.contains(&text.as_str()) => Ok(()),
-        Value::String(text) => Err(format!("'{text}' is none of {}", allowed.join(", "))),
-        other => text(other),
-    }
-}
-
-fn overflow(value: &Value) -> Result<(), String> {
-    one_of(
-        value,
-        &["drop-head", "reject-publish", "reject-publish-dlx"],
-    )
-}
-
-fn queue_type(value: &Value) -> Result<(), String> {
-    one_of(value, &["classic", "quorum"])
-}
-
-fn locator(value: &Value) -> Result<(), String> {
-    one_of(value, &["client-local", "balanced"])
 }

@@ -3,8 +3,9 @@
 use amqp_wire::method::exchange;
 use machine::metadata::command::{Command, Refusal};
 use machine::metadata::image::{Exchange, ExchangeKind};
+use machine::metadata::topology::equivalence;
 
-use super::{Client, Error, arguments, equivalence, name};
+use super::{Client, Error, arguments, name};
 use crate::amqp::values;
 
 /// Declares, or compares with what is there.
@@ -32,7 +33,7 @@ pub(in crate::amqp) async fn declare(
         arguments: values::from_wire(&declare.arguments),
     };
     if let Some(existing) = existing {
-        return equivalence::exchange(&client.vhost, &asked, &existing);
+        return Ok(equivalence::exchanges(&client.vhost, &existing, &asked)?);
     }
     if name.starts_with("amq.") {
         return Err(Error::Reserved {
@@ -41,21 +42,18 @@ pub(in crate::amqp) async fn declare(
         });
     }
     arguments::check_exchange(&client.vhost, &name, &asked.arguments)?;
+    // Compared again where it is applied: someone else may be first, with other properties.
     let command = Command::DeclareExchange {
         vhost: client.vhost.to_string(),
-        name: name.clone(),
+        name,
         kind: asked.kind,
         durable: asked.durable,
         auto_delete: asked.auto_delete,
         internal: asked.internal,
-        arguments: asked.arguments.clone(),
+        arguments: asked.arguments,
     };
     client.submit(command).await?;
-    // Someone else may have been first, with other properties.
-    match client.vhost().exchanges.get(name.as_str()) {
-        Some(existing) => equivalence::exchange(&client.vhost, &asked, existing),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Deletes; one that is not there is fine.

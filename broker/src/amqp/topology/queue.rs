@@ -5,11 +5,12 @@ use std::sync::Arc;
 use amqp_wire::method::queue as method;
 use machine::metadata::command::{Command, Refusal};
 use machine::metadata::image::{Queue, QueueKind};
-use machine::value::{Table, Value};
+use machine::metadata::topology::equivalence;
+use machine::value::Value;
 use model::ShardId;
 use uuid::Uuid;
 
-use super::{Client, Error, arguments, equivalence, name};
+use super::{Client, Error, arguments, name};
 use crate::amqp::values;
 use crate::queue::Session;
 
@@ -77,7 +78,7 @@ async fn declare_active(
         arguments,
     };
     if let Some(existing) = client.vhost().queues.get(name.as_str()) {
-        return same(client, &asked, existing);
+        return same(client, &asked, quorum, existing);
     }
     if name.starts_with("amq.") {
         return Err(Error::Reserved {
@@ -108,19 +109,21 @@ async fn declare_active(
         exclusive: asked.exclusive,
         arguments: asked.arguments.clone(),
     };
+    // Compared again where it is applied: someone else may be first, with other properties.
     client.submit(command).await?;
-    // Someone else may have been first, with other properties.
-    match client.vhost().queues.get(name.as_str()) {
-        Some(existing) => same(client, &asked, existing),
-        None => Err(client.no_queue(&name)),
-    }
+    client.queue(&name)
 }
 
-fn same(client: &Client, asked: &Queue, existing: &Arc<Queue>) -> Result<Arc<Queue>, Error> {
+fn same(
+    client: &Client,
+    asked: &Queue,
+    quorum: bool,
+    existing: &Arc<Queue>,
+) -> Result<Arc<Queue>, Error> {
     if asked.exclusive != existing.exclusive {
         return Err(client.locked(&existing.name));
     }
-    equivalence::queue(&client.vhost, asked, existing)?;
+    equivalence::queues(existing, asked, quorum)?;
     Ok(existing.clone())
 }
 
@@ -214,9 +217,4 @@ pub(in crate::amqp) fn exclusive_queues(client: &Client) -> Vec<Arc<str>> {
         .filter(|queue| queue.exclusive == Some(client.token))
         .map(|queue| queue.name.clone())
         .collect()
-}
-
-/// `x-priority` of a consumer.
-pub(in crate::amqp) fn consumer_priority(arguments: &Table) -> Option<&Value> {
-    arguments.get("x-priority")
 }

@@ -23,7 +23,7 @@ const QUORUM_ARGUMENTS: [&str; 3] = [
     "x-dead-letter-strategy",
 ];
 
-pub(super) fn exchanges(vhost: &str, present: &Exchange, asked: &Exchange) -> Result<(), Refusal> {
+pub fn exchanges(vhost: &str, present: &Exchange, asked: &Exchange) -> Result<(), Refusal> {
     let subject = format!("exchange '{}' in vhost '{vhost}'", present.name);
     let kinds = (kind_name(asked.kind), kind_name(present.kind));
     same(&subject, "type", kinds.0, kinds.1)?;
@@ -43,7 +43,7 @@ pub(super) fn exchanges(vhost: &str, present: &Exchange, asked: &Exchange) -> Re
     )
 }
 
-pub(super) fn queues(present: &Queue, asked: &Queue, quorum: bool) -> Result<(), Refusal> {
+pub fn queues(present: &Queue, asked: &Queue, quorum: bool) -> Result<(), Refusal> {
     let subject = format!("queue '{}' in vhost '{}'", present.name, present.vhost);
     same(&subject, "durable", asked.durable, present.durable)?;
     same(
