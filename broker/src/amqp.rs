@@ -35,7 +35,7 @@ use crate::metadata;
 use crate::queue::Queues;
 
 pub use metrics::Metrics;
-pub use users::{InvalidUsers, Users};
+pub use users::{InvalidUsers, Users, users_file_line};
 
 /// Bounds of the front; each is a documented `millrace.amqp.*` key of the broker's configuration.
 #[derive(Clone, Debug)]

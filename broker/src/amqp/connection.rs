@@ -84,6 +84,7 @@ pub(super) async fn run(
         channels: HashMap::new(),
         numbers: HashMap::new(),
         pending: VecDeque::new(),
+        input_cut: false,
         metrics: metrics.clone(),
         clock,
         peer,
@@ -103,6 +104,8 @@ struct Connection {
     numbers: HashMap<ChannelId, u16>,
     /// What queues have said and is not in the output yet.
     pending: VecDeque<Pending>,
+    /// The input was left before its end, because too much output waited.
+    input_cut: bool,
     metrics: Metrics,
     clock: Clock,
     peer: SocketAddr,
@@ -176,6 +179,11 @@ impl Connection {
             if self.socket.try_write(self.wire.output())? {
                 self.wire.sent(self.clock.now_ms());
             }
+            if self.has_backlog() {
+                // All output went out at once: there is room for more, and nothing else to wait for.
+                tokio::task::yield_now().await;
+                continue;
+            }
             if self.wire.is_closing() {
                 close_by.get_or_insert_with(|| tokio::time::Instant::now() + CLOSE_TIMEOUT);
             }
@@ -218,6 +226,12 @@ impl Connection {
         }
     }
 
+    /// Is there something to do that only the bound of the output had put off?
+    fn has_backlog(&mut self) -> bool {
+        let put_off = self.input_cut || !self.pending.is_empty();
+        put_off && self.wire.output().len() < OUTPUT_BYTES_MAX
+    }
+
     /// Nothing waits for the socket, so queues may hand out more: asking them again states that
     /// everything they gave is written.
     fn can_deliver(&mut self) -> bool {
@@ -253,7 +267,12 @@ impl Connection {
 
     /// Carries out what is in the input, until it is used up or too much output waits.
     async fn input(&mut self) -> Option<Closed> {
-        while self.wire.output().len() < OUTPUT_BYTES_MAX {
+        self.input_cut = false;
+        loop {
+            if self.wire.output().len() >= OUTPUT_BYTES_MAX {
+                self.input_cut = true;
+                return None;
+            }
             match self.wire.receive(&mut self.socket.input)? {
                 WireEvent::ChannelOpened { channel } => {
                     let id = self.session.open_channel();
@@ -283,7 +302,6 @@ impl Connection {
                 WireEvent::Login(_) | WireEvent::Open { .. } | WireEvent::SecretUpdated { .. } => {}
             }
         }
-        None
     }
 
     fn fail(&mut self, number: u16, exception: Exception) {

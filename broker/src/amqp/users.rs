@@ -82,7 +82,23 @@ impl Users {
     }
 }
 
+/// A line for a users file, with a salt of its own.
+pub fn users_file_line(name: &str, password: &[u8]) -> String {
+    let mut salt = [0; SALT_LEN];
+    for (salt, random) in salt.iter_mut().zip(uuid::Uuid::new_v4().into_bytes()) {
+        *salt = random;
+    }
+    let mut bytes = salt.to_vec();
+    bytes.extend_from_slice(&Salted::hash(salt, password));
+    format!("{name}:{}", STANDARD.encode(bytes))
+}
+
 impl Salted {
+    fn hash(salt: [u8; SALT_LEN], password: &[u8]) -> [u8; HASH_LEN] {
+        let hash = Sha256::new().chain_update(salt).chain_update(password);
+        hash.finalize().into()
+    }
+
     fn parse(hash: &str) -> Option<Self> {
         let bytes = STANDARD.decode(hash.trim()).ok()?;
         let (salt, hash) = bytes.split_first_chunk::<SALT_LEN>()?;
@@ -93,12 +109,9 @@ impl Salted {
     }
 
     fn matches(&self, password: &[u8]) -> bool {
-        let hash = Sha256::new()
-            .chain_update(self.salt)
-            .chain_update(password)
-            .finalize();
+        let hash = Self::hash(self.salt, password);
         // All bytes are compared, so the time says nothing about where they differ.
-        let pairs = hash.iter().zip(self.hash);
+        let pairs = hash.into_iter().zip(self.hash);
         pairs.fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
     }
 }

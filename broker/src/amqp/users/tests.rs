@@ -32,3 +32,11 @@ fn a_wrong_line_is_named() {
     assert_eq!(Users::parse("\nme").unwrap_err(), InvalidUsers::NoColon(2));
     assert_eq!(Users::parse("me:AAAA").unwrap_err(), InvalidUsers::Hash(1));
 }
+
+#[test]
+fn a_line_that_is_made_lets_its_user_in() {
+    let line = users_file_line("a:b", b"secret");
+    let users = Users::parse(&line).unwrap();
+    assert!(users.allow("a:b", b"secret", local()));
+    assert_ne!(line, users_file_line("a:b", b"secret"));
+}
