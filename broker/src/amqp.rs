@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metadata;
 use crate::queue::Queues;
+pub(crate) use topology::check_queue_arguments;
 
 pub use metrics::Metrics;
 pub use users::{InvalidUsers, Users, users_file_line};

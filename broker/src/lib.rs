@@ -2,6 +2,7 @@
 //!
 //! Read [`node`] first: it builds every part in dependency order.
 
+pub mod admin;
 pub mod amqp;
 pub mod config;
 pub mod coordinator;

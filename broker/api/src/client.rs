@@ -273,8 +273,16 @@ impl Admin {
         self.get(&["v1", "groups", id]).await
     }
 
+    /// Refused while the group has members.
     pub async fn delete_group(&self, id: &str) -> Result<(), Error> {
         self.empty(Method::DELETE, &["v1", "groups", id], &[], &())
+            .await
+    }
+
+    /// As [`Admin::delete_group`], but only by the broker asked: what brokers send each other.
+    pub async fn delete_group_here(&self, id: &str) -> Result<(), Error> {
+        let query = [("here", true.to_string())];
+        self.empty(Method::DELETE, &["v1", "groups", id], &query, &())
             .await
     }
 

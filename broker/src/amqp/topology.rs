@@ -17,6 +17,16 @@ use uuid::Uuid;
 use super::Front;
 use crate::metadata;
 
+/// Whether a queue can have these arguments, for those who declare queues without a connection.
+pub(crate) fn check_queue_arguments(
+    vhost: &str,
+    name: &str,
+    quorum: bool,
+    arguments: &machine::value::Table,
+) -> Result<(), String> {
+    arguments::check_queue(vhost, name, quorum, arguments).map_err(|error| error.to_string())
+}
+
 /// Who asks: one connection, logged in and in a virtual host.
 pub(super) struct Client {
     pub(super) front: Arc<Front>,

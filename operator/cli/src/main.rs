@@ -1,6 +1,7 @@
 //! The one binary: argument parsing and hand-over. The only place where broker and operator meet.
 #![forbid(unsafe_code)]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,11 @@ struct Args {
 enum Verb {
     /// Run one broker of a cluster
     Broker(verb::broker::Args),
+    /// Reconcile the resources of millrace.dev in Kubernetes
+    Operator(operator::args::Args),
+    /// Wait until a broker's pod carries its rack
+    #[command(hide = true)]
+    AwaitRack { file: PathBuf },
     /// Run a cluster on this machine from manifests, without Kubernetes
     Local(verb::local::Args),
     /// Check manifests without running anything
@@ -40,6 +46,8 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Args::parse().verb {
         Verb::Broker(args) => verb::broker::run(args),
+        Verb::Operator(args) => verb::operator::run(args),
+        Verb::AwaitRack { file } => verb::operator::await_rack(&file),
         Verb::Local(args) => verb::local::run(args),
         Verb::Check(args) => verb::check::run(&args),
         Verb::Cluster(args) => runtime::one_thread(verb::cluster::run(args)),

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod cluster;
 pub(crate) mod group;
 pub(crate) mod local;
+pub(crate) mod operator;
 pub(crate) mod queue;
 pub(crate) mod topic;
 
