@@ -11,19 +11,24 @@
 //! ```
 
 mod api_versions;
-
 mod configs;
 mod connection;
+mod delete_records;
 mod directory;
 mod dispatch;
 mod elect_leaders;
+mod epochs;
 mod error_code;
+mod fetch;
 mod init_producer_id;
 mod limits;
+mod list_offsets;
 mod log_dirs;
 mod metadata;
+mod produce;
 mod quorum;
 mod reassignments;
+mod replicas;
 mod topics;
 
 use std::sync::Arc;
@@ -44,6 +49,7 @@ pub struct Front {
     metadata: cluster_metadata::Handle,
     roster: Roster,
     producer_ids: init_producer_id::ProducerIds,
+    fetch_sessions: fetch::Sessions,
     /// Bytes of requests in memory over all connections, in units of [`limits::UNIT_BYTES`].
     inflight: Arc<tokio::sync::Semaphore>,
     connections: Connections,
@@ -65,6 +71,7 @@ impl Front {
                 limits.connections_max,
                 limits.connections_per_address_max,
             ),
+            fetch_sessions: fetch::Sessions::new(limits.fetch_sessions_max),
             producer_ids: init_producer_id::ProducerIds::default(),
             config,
             limits,

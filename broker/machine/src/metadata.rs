@@ -19,6 +19,8 @@ pub mod topology;
 #[cfg(test)]
 mod tests;
 
+pub use topic::check_name as check_topic_name;
+
 use command::{Command, Refusal, Reply};
 use image::Image;
 

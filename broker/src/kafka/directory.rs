@@ -67,6 +67,4 @@ pub(super) fn offline(image: &Image, partition: &Partition) -> Vec<i32> {
 pub(super) mod operations {
     pub(in crate::kafka) const TOPIC: i32 = 0b1101_1111_1000;
     pub(in crate::kafka) const CLUSTER: i32 = 0b1_1111_1010_0000;
-    /// The client did not ask.
-    pub(in crate::kafka) const NOT_ASKED: i32 = i32::MIN;
 }

@@ -11,10 +11,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
 use kafka_wire::messages::{
-    alter_configs, api_versions, create_partitions, create_topics, delete_topics, describe_cluster,
-    describe_configs, describe_log_dirs, describe_quorum, describe_topic_partitions, elect_leaders,
-    incremental_alter_configs, init_producer_id, list_config_resources,
-    list_partition_reassignments, metadata,
+    alter_configs, api_versions, create_partitions, create_topics, delete_records, delete_topics,
+    describe_cluster, describe_configs, describe_log_dirs, describe_quorum,
+    describe_topic_partitions, elect_leaders, fetch, incremental_alter_configs, init_producer_id,
+    list_config_resources, list_offsets, list_partition_reassignments, metadata,
+    offset_for_leader_epoch, produce,
 };
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
@@ -80,11 +81,16 @@ impl Entry {
 
 /// Every API that is offered, by key.
 const TABLE: &[Entry] = &[
+    Entry::of::<produce::Request>(),
+    Entry::of::<fetch::Request>(),
+    Entry::of::<list_offsets::Request>(),
     Entry::of::<metadata::Request>(),
     Entry::of::<api_versions::Request>(),
     Entry::of::<create_topics::Request>(),
     Entry::of::<delete_topics::Request>(),
+    Entry::of::<delete_records::Request>(),
     Entry::of::<init_producer_id::Request>(),
+    Entry::of::<offset_for_leader_epoch::Request>(),
     Entry::of::<describe_configs::Request>(),
     Entry::of::<alter_configs::Request>(),
     Entry::of::<describe_log_dirs::Request>(),

@@ -15,21 +15,7 @@ use uuid::Uuid;
 use super::{Front, error_code};
 use crate::config::effective::broker_value;
 
-/// Kafka's rule for topic names, as the metadata machine applies it.
-pub(super) fn check_name(name: &str) -> Result<(), Refusal> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty()
-        || name == "."
-        || name == ".."
-        || name.len() > 249
-        || !name.chars().all(legal)
-    {
-        return Err(Refusal::InvalidTopicName(format!(
-            "Topic name is invalid: '{name}'"
-        )));
-    }
-    Ok(())
-}
+pub(super) use machine::metadata::check_topic_name as check_name;
 
 /// Why one topic of a request was left as it was: code and text for the client.
 pub(super) struct Failure {

@@ -1,0 +1,149 @@
+//! `ListOffsets`: where a partition begins and ends, and what was written at a time.
+
+use kafka_wire::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse, Request, Response,
+};
+use kafka_wire::{ErrorCode, Versions};
+use model::{Epoch, Offset};
+
+use super::dispatch::{Answer, Call, Serve};
+use super::{Front, error_code, replicas};
+use crate::partition::{Handle, ReadError, Status, TimedOffset};
+use machine::metadata::image::Image;
+use uuid::Uuid;
+
+/// Timestamps that stand for a place, and the first version that knows each.
+mod special {
+    pub(super) const LATEST: i64 = -1;
+    pub(super) const EARLIEST: i64 = -2;
+    pub(super) const MAX_TIMESTAMP: (i64, i16) = (-3, 7);
+    pub(super) const EARLIEST_LOCAL: (i64, i16) = (-4, 8);
+    pub(super) const LATEST_TIERED: (i64, i16) = (-5, 9);
+    pub(super) const EARLIEST_PENDING_UPLOAD: (i64, i16) = (-6, 11);
+}
+
+const READ_COMMITTED: i8 = 1;
+/// First version with leader epochs.
+const EPOCHS_FROM: i16 = 4;
+/// First version whose clients know `OFFSET_NOT_AVAILABLE` (KIP-207).
+const NOT_AVAILABLE_FROM: i16 = 5;
+
+impl Serve for Request {
+    const OFFERED: Versions = Versions::new(1, 11);
+
+    async fn serve(self, call: Call) -> Answer<Response> {
+        let image = call.front.metadata.image();
+        let committed = self.isolation_level == READ_COMMITTED;
+        let topics = self.topics.into_iter().map(|topic| {
+            let partitions = topic.partitions.iter().map(|asked| {
+                let found = find(
+                    &call.front,
+                    &image,
+                    &topic.name,
+                    asked,
+                    committed,
+                    call.version,
+                );
+                line(asked.partition_index, found, call.version)
+            });
+            ListOffsetsTopicResponse {
+                partitions: partitions.collect(),
+                name: topic.name.clone(),
+            }
+        });
+        Response {
+            topics: topics.collect(),
+            ..Response::default()
+        }
+        .into()
+    }
+}
+
+/// `None`: there is no such place.
+type Found = Result<Option<TimedOffset>, ErrorCode>;
+
+fn find(
+    front: &Front,
+    image: &Image,
+    topic: &str,
+    asked: &ListOffsetsPartition,
+    committed: bool,
+    version: i16,
+) -> Found {
+    let replica = replicas::find(front, image, topic, Uuid::nil(), asked.partition_index)
+        .map_err(|missing| missing.code)?;
+    let status = replicas::leading(&replica, asked.current_leader_epoch)?;
+    let supported = |(timestamp, from): (i64, i16)| asked.timestamp == timestamp && version >= from;
+    match asked.timestamp {
+        special::LATEST => Ok(Some(latest(&status, committed))),
+        special::EARLIEST => Ok(Some(earliest(&status))),
+        _ if supported(special::EARLIEST_LOCAL) => Ok(Some(earliest(&status))),
+        _ if supported(special::MAX_TIMESTAMP) => timed(&replica, Handle::max_timestamp, version),
+        // Nothing is tiered.
+        _ if supported(special::LATEST_TIERED) => Ok(None),
+        _ if supported(special::EARLIEST_PENDING_UPLOAD) => Ok(None),
+        timestamp if timestamp >= 0 => timed(
+            &replica,
+            |replica| replica.offset_for_time(timestamp),
+            version,
+        ),
+        _ => Err(ErrorCode::UnsupportedVersion),
+    }
+}
+
+fn latest(status: &Status, committed: bool) -> TimedOffset {
+    TimedOffset {
+        offset: if committed {
+            status.last_stable_offset
+        } else {
+            status.high_watermark
+        },
+        timestamp: -1,
+        epoch: status.leader_epoch,
+    }
+}
+
+fn earliest(status: &Status) -> TimedOffset {
+    TimedOffset {
+        offset: status.log_start,
+        timestamp: -1,
+        epoch: Epoch::UNKNOWN,
+    }
+}
+
+fn timed(
+    replica: &Handle,
+    look: impl FnOnce(&Handle) -> Result<Option<TimedOffset>, ReadError>,
+    version: i16,
+) -> Found {
+    match look(replica) {
+        Ok(found) => Ok(found),
+        Err(ReadError::NotAvailable) if version < NOT_AVAILABLE_FROM => {
+            Err(ErrorCode::LeaderNotAvailable)
+        }
+        Err(error) => Err(error_code::read(&error)),
+    }
+}
+
+fn line(partition_index: i32, found: Found, version: i16) -> ListOffsetsPartitionResponse {
+    let (code, found) = match found {
+        Ok(found) => (ErrorCode::None, found),
+        Err(code) => (code, None),
+    };
+    let found = found.unwrap_or(TimedOffset {
+        offset: Offset::UNKNOWN,
+        timestamp: -1,
+        epoch: Epoch::UNKNOWN,
+    });
+    ListOffsetsPartitionResponse {
+        partition_index,
+        error_code: code.code(),
+        timestamp: found.timestamp,
+        offset: found.offset.0,
+        leader_epoch: if version >= EPOCHS_FROM {
+            found.epoch.0
+        } else {
+            -1
+        },
+    }
+}
