@@ -124,3 +124,6 @@ pub async fn serve(listener: TcpListener, front: Arc<Front>, stop: CancellationT
     }
     while tasks.join_next().await.is_some() {}
 }
+
+#[cfg(test)]
+mod tests;

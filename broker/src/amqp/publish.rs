@@ -22,9 +22,9 @@ pub(super) enum Error {
     InternalExchange { name: String, vhost: Arc<str> },
     #[error("user_id property set to '{claimed}' but authenticated user was '{user}'")]
     UserId { claimed: String, user: String },
-    #[error("invalid expiration '{0}': not a non-negative integer in milliseconds")]
-    Expiration(String),
-    #[error("unsupported type of header {header}: expected an array of long strings")]
+    #[error("invalid expiration '{text}': {why}")]
+    Expiration { text: String, why: String },
+    #[error("invalid message: {{unacceptable_type_in_header,\"{header}\"}}")]
     SenderSelected { header: &'static str },
     #[error("message properties: {0}")]
     Properties(#[from] field::Invalid),
@@ -132,11 +132,24 @@ fn expiration(properties: &Properties) -> Result<Option<u64>, Error> {
     let Some(text) = &properties.expiration else {
         return Ok(None);
     };
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    match text.parse() {
-        Ok(milliseconds) if digits => Ok(Some(milliseconds)),
-        _ => Err(Error::Expiration(text.to_string())),
-    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    // The reasons are RabbitMQ's, word by word.
+    let why = match text.strip_prefix('-').map(str::parse::<u64>) {
+        _ if digits > 0 && digits == text.len() => match text.parse() {
+            Ok(milliseconds) => return Ok(Some(milliseconds)),
+            Err(_) => format!("{{value_too_big,{text}}}"),
+        },
+        Some(Ok(negative)) => format!("{{value_negative,-{negative}}}"),
+        _ if digits == 0 => "no_integer".to_owned(),
+        _ => {
+            let rest = text.get(digits..).unwrap_or_default();
+            format!("{{leftover_string,\"{rest}\"}}")
+        }
+    };
+    Err(Error::Expiration {
+        text: text.to_string(),
+        why,
+    })
 }
 
 fn sender_selected<'a>(

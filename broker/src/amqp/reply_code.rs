@@ -73,7 +73,7 @@ fn publish_code(error: &publish::Error) -> ReplyCode {
     match error {
         E::NoExchange { .. } => ReplyCode::NotFound,
         E::InternalExchange { .. } => ReplyCode::AccessRefused,
-        E::UserId { .. } | E::Expiration(_) | E::SenderSelected { .. } => {
+        E::UserId { .. } | E::Expiration { .. } | E::SenderSelected { .. } => {
             ReplyCode::PreconditionFailed
         }
         // Undecodable properties cost the connection; RabbitMQ says 541 too.

@@ -178,9 +178,13 @@ pub(super) async fn bind(client: &Client, request: BindingRequest) -> Result<(),
     Ok(())
 }
 
-/// Removes a binding; one that is not there is fine.
+/// Removes a binding; one that is not there, or whose ends are not there, is fine.
 pub(super) async fn unbind(client: &Client, request: BindingRequest) -> Result<(), Error> {
-    check_ends(client, &request)?;
+    match check_ends(client, &request) {
+        Ok(()) => {}
+        Err(Error::NoQueue { .. } | Error::NoExchange { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    }
     let BindingRequest {
         source,
         destination,

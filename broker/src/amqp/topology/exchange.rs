@@ -66,7 +66,7 @@ pub(in crate::amqp) async fn delete(
         return Err(Error::DefaultExchange);
     }
     let vhost = client.vhost();
-    if name.starts_with("amq.") && vhost.exchanges.contains_key(name.as_str()) {
+    if name.starts_with("amq.") {
         return Err(Error::SystemExchange {
             name,
             vhost: client.vhost.clone(),

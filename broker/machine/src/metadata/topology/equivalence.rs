@@ -85,6 +85,13 @@ fn same_argument(subject: &str, name: &str, asked: &Table, present: &Table) -> R
     if asked == present {
         return Ok(());
     }
+    if let (Some(Value::Int(asked)), Some(Value::Int(present))) = (asked, present) {
+        return same(subject, name, *asked, *present);
+    }
+    if let (Some(Value::String(asked)), Some(Value::String(present))) = (asked, present) {
+        return same(subject, name, asked, present);
+    }
+    // Only where one is missing, or the types differ, is the type said.
     Err(Refusal::Inequivalent(format!(
         "inequivalent arg '{name}' for {subject}: received {} but current is {}",
         described(asked),

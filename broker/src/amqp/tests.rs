@@ -1,0 +1,77 @@
+//! The front over real sockets and real classic queues, with metadata in memory.
+
+mod client;
+mod errors;
+mod messages;
+
+use std::sync::Arc;
+
+use machine::metadata::image::Image;
+use model::BrokerId;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{Config, Front, Metrics, Users, serve};
+use crate::metadata::Handle;
+use crate::peer::Mesh;
+use crate::queue::{Parts, Queues};
+use crate::raft::Groups;
+use client::Client;
+
+/// A front on a port of its own; everything is gone when it is dropped.
+struct Fixture {
+    address: std::net::SocketAddr,
+    stop: CancellationToken,
+    front: Arc<Front>,
+    _dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    async fn with(config: Config) -> Self {
+        let this = BrokerId(0);
+        let dir = tempfile::tempdir().unwrap();
+        let metadata = Handle::in_memory(this, Image::genesis());
+        let parts = Parts {
+            config: crate::queue::Config::default(),
+            dir: dir.path().to_owned(),
+            opened_after: commitlog::Shutdown::Clean,
+            metadata: metadata.clone(),
+            mesh: Mesh::alone(this),
+            groups: Groups::in_memory(this, crate::raft::Config::default()),
+            metrics: crate::queue::Metrics::default(),
+        };
+        let front = Arc::new(Front {
+            config,
+            metadata,
+            queues: Queues::start(parts).unwrap(),
+            users: Users::default().with_guest_from_loopback(true),
+            metrics: Metrics::default(),
+            cluster_name: "test".into(),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, front.clone(), stop.clone()));
+        Self {
+            address,
+            stop,
+            front,
+            _dir: dir,
+        }
+    }
+
+    /// A connection with channel 1 open.
+    async fn client(&self) -> Client {
+        Client::connect(self.address).await
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
