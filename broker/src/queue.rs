@@ -21,7 +21,10 @@ mod host;
 mod links;
 mod mailbox;
 mod metrics;
+mod quorum;
 mod remote;
+#[cfg(test)]
+mod scene;
 mod store;
 mod sync;
 
@@ -130,7 +133,12 @@ impl Queues {
         let links = Arc::new(links::Links::new(broker, parts.config, metadata));
         let dir = parts.dir.join("queues");
         clean(&dir, &image)?;
-        links.set_remote(remote::Remote::start(&links, &parts.mesh, parts.groups));
+        links.set_remote(remote::Remote::start(
+            &links,
+            &parts.mesh,
+            parts.groups,
+            parts.metrics.clone(),
+        ));
         let syncer = sync::Syncer::start(links.clone())?;
         let (mut drivers, mut threads) = (Vec::new(), Vec::new());
         for index in 0..links.config().drivers.max(1) {

@@ -25,7 +25,7 @@ use super::dead_letter::Publisher;
 use super::host::{self, Outbox};
 use super::links::{Batch, Links};
 use super::metrics::Metrics;
-use super::protocol::{Op, QueueId, Reply, Response};
+use super::protocol::QueueId;
 use super::sync::{Job, Syncer};
 
 /// Inputs handled before the queues are written and sessions answered.
@@ -135,7 +135,7 @@ impl Driver {
                 self.follow(&image);
             }
             let Some(queue) = self.queues.get_mut(&request.queue) else {
-                self.missing(session, &request.op);
+                host::missing(session, &request.op, &mut self.outbox);
                 continue;
             };
             queue.take(session, request.op, now_ms, &mut self.outbox);
@@ -149,32 +149,6 @@ impl Driver {
             self.touched.insert(request.queue);
         }
         drop(batch.permit);
-    }
-
-    /// A queue that was deleted meanwhile: what is published to it is confirmed and gone.
-    fn missing(&mut self, session: super::protocol::SessionKey, op: &Op) {
-        match op {
-            Op::Publish { publish, .. } => self.outbox.confirm(session, *publish),
-            Op::Consume(_, call)
-            | Op::Get { call, .. }
-            | Op::Purge { call }
-            | Op::Stats { call } => self.outbox.call(session, *call, Reply::NotFound),
-            Op::Cancel { consumer } => self.outbox.push(
-                session,
-                Response::Cancelled {
-                    consumer: *consumer,
-                    by_client: true,
-                },
-            ),
-            Op::Resume(resume, _) => self.outbox.push(
-                session,
-                Response::Cancelled {
-                    consumer: resume.consumer,
-                    by_client: false,
-                },
-            ),
-            Op::Leave { .. } | Op::Settle { .. } | Op::Written { .. } => {}
-        }
     }
 
     /// Brings the queues in line with the image.

@@ -66,10 +66,6 @@ impl Outbox {
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (SessionKey, Vec<Response>)> + '_ {
         self.by_session.drain()
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_session.is_empty()
-    }
 }
 
 /// What a request is answered with, once its effects are carried out.
@@ -102,7 +98,9 @@ pub(crate) fn apply(
         }
         Op::Resume(resume, held) => {
             machine.resume(now_ms, key(resume.consumer), held, effects);
-            if !resume.holding {
+            if resume.holding {
+                machine.cancel(now_ms, key(resume.consumer), effects);
+            } else {
                 let attach = attach(session, resume, window);
                 if machine.attach(now_ms, attach, effects).is_err() {
                     effects.push(Effect::Cancelled {
@@ -144,6 +142,31 @@ pub(crate) fn apply(
         } => Answer::Got(*call, machine.get(now_ms, key(*consumer), *no_ack, effects)),
         Op::Purge { call } => Answer::Called(*call, Reply::Purged(machine.purge(effects))),
         Op::Stats { call } => Answer::Called(*call, Reply::Stats(stats(machine, now_ms))),
+    }
+}
+
+/// A queue that was deleted meanwhile: what is published to it is confirmed and gone.
+pub(crate) fn missing(session: SessionKey, op: &Op, outbox: &mut Outbox) {
+    match op {
+        Op::Publish { publish, .. } => outbox.confirm(session, *publish),
+        Op::Consume(_, call) | Op::Get { call, .. } | Op::Purge { call } | Op::Stats { call } => {
+            outbox.call(session, *call, Reply::NotFound)
+        }
+        Op::Cancel { consumer } => outbox.push(
+            session,
+            Response::Cancelled {
+                consumer: *consumer,
+                by_client: true,
+            },
+        ),
+        Op::Resume(resume, _) => outbox.push(
+            session,
+            Response::Cancelled {
+                consumer: resume.consumer,
+                by_client: false,
+            },
+        ),
+        Op::Leave { .. } | Op::Settle { .. } | Op::Written { .. } => {}
     }
 }
 

@@ -11,7 +11,7 @@ use machine::metadata::image::{Image, Queue, QueueKind};
 use model::{BrokerId, ShardId};
 use parking_lot::RwLock;
 use tokio::runtime;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::Config;
 use super::classic::Input;
@@ -98,6 +98,18 @@ impl Links {
         metadata.map(metadata::Handle::image).unwrap_or_default()
     }
 
+    /// Follows the metadata; `None` in a handle without hosts.
+    pub(crate) fn images(&self) -> Option<watch::Receiver<Arc<Image>>> {
+        self.metadata.as_ref().map(metadata::Handle::watch)
+    }
+
+    /// Runs a task of this module, also from a driver's thread.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(task);
+        }
+    }
+
     pub(crate) fn register(&self, key: SessionKey, shared: &Arc<Shared>) {
         let mut sessions = self.sessions.write();
         sessions.insert(key.number, Arc::downgrade(shared));
@@ -166,11 +178,11 @@ impl Links {
 
     /// Has a queue deleted that nobody uses any more; not another one of the same name.
     pub(crate) fn delete(&self, queue: &Arc<Queue>) {
-        let (Some(metadata), Some(runtime)) = (self.metadata.clone(), &self.runtime) else {
+        let Some(metadata) = self.metadata.clone() else {
             return;
         };
         let queue = queue.clone();
-        runtime.spawn(async move {
+        self.spawn(async move {
             let image = metadata.image();
             let vhost = image.vhosts.get(&queue.vhost);
             let there = vhost.and_then(|vhost| vhost.queues.get(&queue.name));
@@ -218,7 +230,7 @@ pub(crate) struct Inflight {
 
 /// Counts its bytes out when dropped.
 pub(crate) struct Permit {
-    inflight: Arc<Inflight>,
+    inflight: Option<Arc<Inflight>>,
     bytes: usize,
 }
 
@@ -234,7 +246,7 @@ impl Inflight {
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Permit {
         self.bytes.fetch_add(bytes, Ordering::AcqRel);
         Permit {
-            inflight: self.clone(),
+            inflight: Some(self.clone()),
             bytes,
         }
     }
@@ -250,11 +262,28 @@ impl Inflight {
     }
 }
 
+impl Permit {
+    /// Counts nothing: what another broker's session sends is counted there.
+    pub(crate) fn none() -> Self {
+        Self {
+            inflight: None,
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
-        let before = self.inflight.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
-        if before >= self.inflight.bytes_max {
-            self.inflight.freed.notify_one();
+        let Some(inflight) = &self.inflight else {
+            return;
+        };
+        let before = inflight.bytes.fetch_sub(self.bytes, Ordering::AcqRel);
+        if before >= inflight.bytes_max {
+            inflight.freed.notify_one();
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use machine::metadata::image::Queue;
 use parking_lot::Mutex;
@@ -16,6 +17,9 @@ use super::mailbox::Mailbox;
 use super::message::Message;
 pub use super::protocol::Outcome;
 use super::protocol::{Delivered, Op, Reply, Request, Response, Resume, SessionKey, Stats};
+
+/// How long consume, get, purge and stats wait for a host: a shard without leader answers nothing.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A channel over the life of its session; a channel number opened again gets another id, so nothing
 /// late from the closed one can reach it.
@@ -128,8 +132,9 @@ struct Gathered {
 struct Attached {
     channel: ChannelId,
     queue: Arc<Queue>,
-    /// How to attach again where the host has lost it; `holding` once cancelled.
+    /// How to attach again where the host has lost it; `holding` once its cancel is asked for.
     resume: Resume,
+    cancelled: bool,
     /// Positions delivered and not settled.
     held: BTreeSet<u64>,
 }
@@ -334,10 +339,15 @@ impl Session {
     /// No more deliveries for this consumer; [`Event::Cancelled`] comes after those under way. What it
     /// holds unacknowledged stays with the channel.
     pub fn cancel(&mut self, consumer: Consumer) {
-        let consumers = self.shared.consumers.lock();
-        let queue = consumers.get(&consumer.0).map(|c| c.queue.clone());
-        drop(consumers);
-        let Some(queue) = queue else { return };
+        let queue = {
+            let mut consumers = self.shared.consumers.lock();
+            let Some(attached) = consumers.get_mut(&consumer.0) else {
+                return;
+            };
+            // A host that forgets it must not attach it again.
+            attached.resume.holding = true;
+            attached.queue.clone()
+        };
         let op = Op::Cancel {
             consumer: consumer.0,
         };
@@ -409,6 +419,7 @@ impl Session {
             channel,
             queue: queue.clone(),
             resume,
+            cancelled: false,
             held: BTreeSet::new(),
         };
         let mut consumers = self.shared.consumers.lock();
@@ -420,7 +431,10 @@ impl Session {
         let (call, reply) = self.shared.mailbox.call();
         self.gather(queue, op(call), 0);
         self.flush();
-        reply.await.unwrap_or(Reply::Unavailable)
+        match tokio::time::timeout(CALL_TIMEOUT, reply).await {
+            Ok(Ok(reply)) => reply,
+            _ => Reply::Unavailable,
+        }
     }
 
     fn gather(&mut self, queue: &Arc<Queue>, op: Op, bytes: usize) {
@@ -606,7 +620,11 @@ impl Shared {
     fn cancelled(&self, consumer: u32, by_client: bool) -> Option<Event> {
         let mut consumers = self.consumers.lock();
         let attached = consumers.get_mut(&consumer)?;
+        if attached.cancelled || attached.resume.prefetch == GETTER {
+            return None;
+        }
         attached.resume.holding = true;
+        attached.cancelled = true;
         let channel = attached.channel;
         if attached.is_done() {
             consumers.remove(&consumer);
@@ -637,8 +655,7 @@ impl Shared {
 impl Attached {
     /// Cancelled and settled. What stands for gets stays with its channel.
     fn is_done(&self) -> bool {
-        let getter = self.resume.holding && self.resume.prefetch == GETTER;
-        self.resume.holding && self.held.is_empty() && !getter
+        self.cancelled && self.held.is_empty()
     }
 }
 

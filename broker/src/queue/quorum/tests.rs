@@ -1,0 +1,283 @@
+//! Quorum queues through sessions, over groups of one that live in memory.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::io::Cursor;
+
+use bytes::Bytes;
+use machine::metadata::command::Command as Metadata;
+use machine::value::Value;
+
+use super::command::encode_batch;
+use super::*;
+use crate::queue::protocol::{Outcome as Ends, Request, Resume};
+use crate::queue::scene::{Broker, message, text};
+use crate::queue::{self, Outcome};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_published_is_delivered_in_order_and_acked() {
+    let broker = Broker::new();
+    let queue = broker.declare_quorum("q", &[]).await;
+    let mut client = broker.client();
+    for number in 0..500 {
+        client.send(&queue, message(&number.to_string()));
+    }
+    client.session.flush();
+    client.hear(|client| client.confirms.len() == 500).await;
+    assert!(client.confirms.values().all(|ack| *ack));
+    client.consume(&queue, 0).await;
+    let expected: Vec<String> = (0..500).map(|number| number.to_string()).collect();
+    assert_eq!(client.bodies(500).await, expected);
+    client.settle_all(Outcome::Ack);
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!((stats.ready, stats.unacked, stats.consumers), (0, 0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn poison_message_is_dead_lettered_after_its_limit() {
+    let broker = Broker::new();
+    let dead = broker.declare("dead", true, &[]).await;
+    let arguments = [
+        ("x-delivery-limit", Value::Int(2)),
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("dead".to_owned()),
+        ),
+    ];
+    let queue = broker.declare_quorum("q", &arguments).await;
+    let mut client = broker.client();
+    client.put(&queue, message("poison")).await;
+    client.consume(&queue, 1).await;
+    for count in [0, 1, 2] {
+        assert_eq!(client.bodies(1).await, ["poison"]);
+        assert_eq!(client.deliveries[0].delivery_count, count);
+        client.settle_all(Outcome::Requeue);
+    }
+    let mut other = broker.client();
+    other.consume(&dead, 1).await;
+    assert_eq!(other.bodies(1).await, ["poison"]);
+    let headers = other.deliveries[0]
+        .message
+        .deaths
+        .as_ref()
+        .unwrap()
+        .headers();
+    let reason = Value::String("delivery_limit".to_owned());
+    assert_eq!(headers["x-last-death-reason"], reason);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_expire_without_anyone_asking() {
+    let broker = Broker::new();
+    let dead = broker.declare("dead", true, &[]).await;
+    let arguments = [
+        ("x-message-ttl", Value::Int(5)),
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("dead".to_owned()),
+        ),
+    ];
+    let queue = broker.declare_quorum("q", &arguments).await;
+    let mut client = broker.client();
+    client.put(&queue, message("old")).await;
+    client.consume(&dead, 1).await;
+    assert_eq!(client.bodies(1).await, ["old"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn get_and_channel_close_work_as_on_classic_queues() {
+    let broker = Broker::new();
+    let queue = broker.declare_quorum("q", &[]).await;
+    let mut client = broker.client();
+    for body in ["1", "2"] {
+        client.put(&queue, message(body)).await;
+    }
+    let (got, left) = client.get(&queue).await.unwrap();
+    assert_eq!((text(&got.message).as_str(), left), ("1", 1));
+    let channel = client.channel;
+    client.session.close_channel(channel);
+    let mut other = broker.client();
+    other.consume(&queue, 0).await;
+    assert_eq!(other.bodies(2).await, ["1", "2"]);
+    assert!(other.deliveries[0].redelivered);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_queue_cancels_its_consumers() {
+    let broker = Broker::new();
+    let queue = broker.declare_quorum("q", &[]).await;
+    let mut client = broker.client();
+    let consumer = client.consume(&queue, 0).await;
+    let delete = Metadata::DeleteQueue {
+        vhost: "/".to_owned(),
+        name: "q".to_owned(),
+    };
+    broker.metadata.submit(delete).await.unwrap();
+    client.hear(|client| !client.cancelled.is_empty()).await;
+    assert_eq!(client.cancelled, [(consumer, false)]);
+    let missing = client.session.get(client.channel, &queue, true).await;
+    assert_eq!(missing.unwrap_err(), queue::Error::NotFound("q".into()));
+}
+
+// === the replicated machine by itself ===
+
+fn shard(broker: &Broker) -> Shard {
+    let links = Arc::new(Links::new(
+        BrokerId(1),
+        queue::Config::default(),
+        Some(broker.metadata.clone()),
+    ));
+    Shard::new(ShardId(0), links, Metrics::default(), Arc::default())
+}
+
+fn entry(index: u64, commands: Vec<Bytes>) -> Entry {
+    Entry {
+        index,
+        term: 1,
+        now_ms: 1_000 + i64::try_from(index).unwrap(),
+        commands,
+        leading: false,
+    }
+}
+
+fn declare() -> Bytes {
+    Command::Declare {
+        queue: 7,
+        vhost: "/".to_owned(),
+        name: "q".to_owned(),
+        arguments: Table::new(),
+    }
+    .encode()
+}
+
+fn batch(boot: u64, seq: u64, ops: Vec<Op>) -> Bytes {
+    let origin = Origin {
+        broker: BrokerId(2),
+        boot,
+        seq,
+    };
+    let requests = ops.into_iter().map(|op| Request { queue: 7, op });
+    encode_batch(origin, &vec![(5, requests.collect())])
+}
+
+fn publish(publish: u64) -> Op {
+    Op::Publish {
+        publish,
+        message: Arc::new(message(&publish.to_string())),
+    }
+}
+
+fn consume(consumer: u32, prefetch: u32) -> Op {
+    let resume = Resume {
+        consumer,
+        holding: false,
+        no_ack: false,
+        exclusive: false,
+        prefetch,
+        priority: 0,
+    };
+    Op::Consume(resume, 1)
+}
+
+fn counts(shard: &Shard) -> (u64, u64) {
+    let machine = &shard.state.queues[&7].machine;
+    (machine.ready_len(), machine.unacked_len())
+}
+
+fn bytes_of(shard: &Shard) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    StateMachine::snapshot(shard)(&mut bytes).unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn a_batch_sent_twice_has_its_effect_once() {
+    let broker = Broker::new();
+    let mut shard = shard(&broker);
+    shard.apply(&entry(1, vec![declare()]));
+    let sent = batch(1, 1, vec![publish(1), publish(2)]);
+    let first = shard.apply(&entry(2, vec![sent.clone()]));
+    let again = shard.apply(&entry(3, vec![sent]));
+    assert_eq!(first, again);
+    assert_eq!(counts(&shard), (2, 0));
+}
+
+#[tokio::test]
+async fn restored_snapshot_goes_on_as_the_original() {
+    let broker = Broker::new();
+    let mut original = shard(&broker);
+    original.apply(&entry(1, vec![declare()]));
+    let ops = vec![publish(1), publish(2), publish(3), consume(1, 2)];
+    original.apply(&entry(2, vec![batch(1, 1, ops)]));
+    let bytes = bytes_of(&original);
+    let mut restored = shard(&broker);
+    restored.restore(&mut Cursor::new(&bytes)).unwrap();
+    assert_eq!(bytes_of(&restored), bytes);
+    let settle = Op::Settle {
+        consumer: 1,
+        positions: vec![1, 0],
+        outcome: Ends::Requeue,
+    };
+    for shard in [&mut original, &mut restored] {
+        shard.apply(&entry(
+            3,
+            vec![batch(1, 2, vec![settle.clone(), publish(4)])],
+        ));
+    }
+    assert_eq!(bytes_of(&restored), bytes_of(&original));
+    for cut in (0..bytes.len()).step_by(7) {
+        assert!(
+            shard(&broker)
+                .restore(&mut Cursor::new(&bytes[..cut]))
+                .is_err()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_broker_that_starts_anew_has_lost_its_consumers() {
+    let broker = Broker::new();
+    let mut shard = shard(&broker);
+    shard.apply(&entry(1, vec![declare()]));
+    shard.apply(&entry(
+        2,
+        vec![batch(1, 1, vec![publish(1), consume(1, 1)])],
+    ));
+    assert_eq!(counts(&shard), (0, 1));
+    shard.apply(&entry(3, vec![batch(2, 1, vec![])]));
+    assert_eq!(counts(&shard), (1, 0));
+}
+
+#[tokio::test]
+async fn resumed_consumer_keeps_what_it_holds_and_gets_the_rest_again() {
+    let broker = Broker::new();
+    let mut shard = shard(&broker);
+    shard.apply(&entry(1, vec![declare()]));
+    let ops = vec![publish(1), publish(2), publish(3), consume(1, 3)];
+    shard.apply(&entry(2, vec![batch(1, 1, ops)]));
+    let Op::Consume(resume, _) = consume(1, 3) else {
+        unreachable!();
+    };
+    shard.leading = true;
+    shard.apply(&entry(
+        3,
+        vec![batch(1, 2, vec![Op::Resume(resume, vec![1])])],
+    ));
+    let machine = &shard.state.queues[&7].machine;
+    assert_eq!((machine.ready_len(), machine.unacked_len()), (0, 3));
+    assert_eq!(machine.consumer_count(), 1);
+}
+
+#[tokio::test]
+async fn malformed_commands_change_nothing() {
+    let broker = Broker::new();
+    let mut shard = shard(&broker);
+    shard.apply(&entry(1, vec![declare()]));
+    let before = bytes_of(&shard);
+    let whole = batch(1, 1, vec![publish(1)]);
+    for cut in 0..whole.len() {
+        shard.apply(&entry(2, vec![whole.slice(..cut)]));
+    }
+    assert_eq!(bytes_of(&shard), before);
+}

@@ -1,0 +1,232 @@
+//! Brokers and clients for the tests of queues: real hosts and disks, metadata in memory.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use commitlog::Shutdown;
+use machine::metadata::command::{Command, Reply};
+use machine::metadata::image::{Image, Queue};
+use machine::value::{Table, Value};
+use model::BrokerId;
+
+use super::{
+    ChannelId, Config, ConsumeRequest, Consumer, Delivery, Event, Events, Message, Metrics,
+    Outcome, Parts, Queues, Session,
+};
+use crate::metadata;
+use crate::peer::Mesh;
+use crate::raft::Groups;
+
+const HERE: BrokerId = BrokerId(1);
+
+/// One broker's queues over a directory that outlives them.
+pub(super) struct Broker {
+    pub(super) queues: Queues,
+    pub(super) metadata: metadata::Handle,
+    pub(super) dir: Arc<tempfile::TempDir>,
+}
+
+impl Broker {
+    pub(super) fn new() -> Self {
+        let mut image = Image::genesis();
+        let register = Command::RegisterBroker {
+            id: HERE,
+            incarnation: uuid::Uuid::nil(),
+            rack: None,
+            endpoints: Vec::new(),
+        };
+        let reply = image.apply(register, 0, 1);
+        let Reply::Registered { epoch } = reply else {
+            panic!("not registered: {reply:?}");
+        };
+        image.apply(Command::UnfenceBroker { id: HERE, epoch }, 0, 2);
+        let metadata = metadata::Handle::in_memory(HERE, image);
+        Self::over(Arc::new(tempfile::tempdir().unwrap()), metadata)
+    }
+
+    pub(super) fn over(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle) -> Self {
+        let parts = Parts {
+            config: Config::default(),
+            dir: dir.path().to_owned(),
+            opened_after: Shutdown::Unclean,
+            metadata: metadata.clone(),
+            mesh: Mesh::alone(HERE),
+            groups: Groups::in_memory(HERE, crate::raft::Config::default()),
+            metrics: Metrics::default(),
+        };
+        Self {
+            queues: Queues::start(parts).unwrap(),
+            metadata,
+            dir,
+        }
+    }
+
+    /// Everything stops where it is, and the next life begins on the same directory.
+    pub(super) fn restart(self) -> Self {
+        self.queues.close();
+        Self::over(self.dir, self.metadata)
+    }
+
+    pub(super) async fn declare(
+        &self,
+        name: &str,
+        durable: bool,
+        arguments: &[(&str, Value)],
+    ) -> Arc<Queue> {
+        self.declare_as(name, false, durable, arguments).await
+    }
+
+    pub(super) async fn declare_quorum(
+        &self,
+        name: &str,
+        arguments: &[(&str, Value)],
+    ) -> Arc<Queue> {
+        self.declare_as(name, true, true, arguments).await
+    }
+
+    async fn declare_as(
+        &self,
+        name: &str,
+        quorum: bool,
+        durable: bool,
+        arguments: &[(&str, Value)],
+    ) -> Arc<Queue> {
+        let arguments: Table = arguments
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let declare = Command::DeclareQueue {
+            vhost: "/".to_owned(),
+            name: name.to_owned(),
+            quorum,
+            home: HERE,
+            durable,
+            auto_delete: false,
+            exclusive: None,
+            arguments,
+        };
+        let reply = self.metadata.submit(declare).await;
+        self.find(name)
+            .unwrap_or_else(|| panic!("not declared: {reply:?}"))
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Queue>> {
+        let image = self.metadata.image();
+        let vhost = image.vhosts.get("/")?;
+        vhost.queues.get(name).cloned()
+    }
+
+    pub(super) fn client(&self) -> Client {
+        let (mut session, events) = self.queues.open();
+        let channel = session.open_channel();
+        Client {
+            session,
+            events,
+            channel,
+            seq: 0,
+            confirms: BTreeMap::new(),
+            deliveries: Vec::new(),
+            cancelled: Vec::new(),
+        }
+    }
+}
+
+/// A connection with one channel in confirm mode.
+pub(super) struct Client {
+    pub(super) session: Session,
+    pub(super) events: Events,
+    pub(super) channel: ChannelId,
+    pub(super) seq: u64,
+    pub(super) confirms: BTreeMap<u64, bool>,
+    pub(super) deliveries: Vec<Delivery>,
+    pub(super) cancelled: Vec<(Consumer, bool)>,
+}
+
+impl Client {
+    pub(super) fn send(&mut self, queue: &Arc<Queue>, message: Message) -> u64 {
+        self.seq += 1;
+        let routed = [queue.clone()];
+        self.session
+            .publish(self.channel, Some(self.seq), &routed, message);
+        self.seq
+    }
+
+    /// Publishes and waits for the outcome.
+    pub(super) async fn put(&mut self, queue: &Arc<Queue>, message: Message) -> bool {
+        let seq = self.send(queue, message);
+        self.session.flush();
+        self.hear(|client| client.confirms.contains_key(&seq)).await;
+        self.confirms[&seq]
+    }
+
+    pub(super) async fn consume(&mut self, queue: &Arc<Queue>, prefetch: u16) -> Consumer {
+        let request = ConsumeRequest {
+            channel: self.channel,
+            queue: queue.clone(),
+            no_ack: false,
+            exclusive: false,
+            prefetch,
+            priority: 0,
+        };
+        self.session.consume(request).await.unwrap()
+    }
+
+    pub(super) async fn hear(&mut self, enough: impl Fn(&Self) -> bool) {
+        while !enough(self) {
+            for event in self.events.recv().await {
+                match event {
+                    Event::Confirmed { confirms, .. } => {
+                        let confirms = confirms.into_iter().map(|c| (c.seq, c.ack));
+                        self.confirms.extend(confirms);
+                    }
+                    Event::Delivered { deliveries, .. } => self.deliveries.extend(deliveries),
+                    Event::Cancelled {
+                        consumer,
+                        by_client,
+                        ..
+                    } => self.cancelled.push((consumer, by_client)),
+                }
+            }
+        }
+    }
+
+    /// The next deliveries, as their bodies.
+    pub(super) async fn bodies(&mut self, count: usize) -> Vec<String> {
+        self.hear(|client| client.deliveries.len() >= count).await;
+        self.deliveries.iter().map(|d| text(&d.message)).collect()
+    }
+
+    pub(super) fn settle_all(&mut self, outcome: Outcome) {
+        let deliveries = std::mem::take(&mut self.deliveries);
+        let receipts = deliveries.into_iter().map(|d| d.receipt);
+        self.session.settle(receipts, outcome);
+        self.session.flush();
+    }
+
+    pub(super) async fn get(&mut self, queue: &Arc<Queue>) -> Option<(Delivery, u64)> {
+        self.session.get(self.channel, queue, false).await.unwrap()
+    }
+}
+
+pub(super) fn text(message: &Message) -> String {
+    String::from_utf8(message.body.to_vec()).unwrap()
+}
+
+pub(super) fn message(body: &str) -> Message {
+    Message {
+        exchange: "".into(),
+        routing_key: "key".into(),
+        body: Bytes::copy_from_slice(body.as_bytes()),
+        persistent: true,
+        ..Message::default()
+    }
+}
+
+pub(super) fn transient(body: &str) -> Message {
+    Message {
+        persistent: false,
+        ..message(body)
+    }
+}
