@@ -54,6 +54,17 @@ pub enum Unavailable {
     NotAvailable,
 }
 
+/// Why a group was not deleted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeleteError {
+    #[error("there is no such group")]
+    NotFound,
+    #[error("the group has members")]
+    HasMembers,
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// The coordinators of this broker. Cheap to clone.
 #[derive(Clone)]
 pub struct Coordinators(Arc<Inner>);
@@ -166,6 +177,16 @@ impl Coordinators {
     /// do not answer are left out.
     pub async fn groups(&self) -> Vec<api::admin::Group> {
         remote::groups_of_all(&self.0.mesh, &self.0.metadata).await
+    }
+
+    /// Deletes a group without members and its offsets, whichever broker coordinates it.
+    pub async fn delete(&self, group: &str) -> Result<(), DeleteError> {
+        let image = self.0.metadata.image();
+        if offsets_topic::topic(&image).is_none() {
+            return Err(DeleteError::NotFound);
+        }
+        let coordinator = offsets_topic::leader(&image, group)?;
+        remote::delete(&self.0.mesh, coordinator, group).await
     }
 
     /// Standing and lag of the groups coordinated here, as of the last interval.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use api::admin::Group;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::future::BoxFuture;
+use machine::group::{Command, Error, Reply};
 use model::BrokerId;
 
-use super::Coordinators;
 use super::lag::{Ask, Position, Positions, get_asks, get_positions, put_asks, put_positions};
+use super::{Coordinators, DeleteError, Unavailable};
 use crate::metadata;
 use crate::peer::{self, Handler, Mesh, Service};
 
@@ -16,6 +17,13 @@ use crate::peer::{self, Handler, Mesh, Service};
 const POSITIONS: u8 = 1;
 /// The groups of a broker, as JSON.
 const GROUPS: u8 = 2;
+/// Delete a group: its name follows.
+const DELETE: u8 = 3;
+
+/// Answers to [`DELETE`]; any other byte means that the coordinator cannot answer now.
+const DELETED: u8 = 0;
+const NOT_FOUND: u8 = 1;
+const HAS_MEMBERS: u8 = 2;
 
 pub(super) struct Server {
     coordinators: Coordinators,
@@ -51,6 +59,13 @@ impl Handler for Server {
                 let report = self.coordinators.report();
                 let json = serde_json::to_vec(&report.groups).unwrap_or_default();
                 Box::pin(std::future::ready(Bytes::from(json)))
+            }
+            Ok(DELETE) => {
+                let coordinators = self.coordinators.clone();
+                Box::pin(async move {
+                    let answer = delete_here(&coordinators, &request).await;
+                    Bytes::copy_from_slice(&answer)
+                })
             }
             _ => Box::pin(std::future::ready(Bytes::new())),
         }
@@ -96,5 +111,36 @@ async fn groups_of(mesh: &Mesh, broker: BrokerId) -> Vec<Group> {
             tracing::debug!(%broker, %error, "groups of another broker are unknown");
             Vec::new()
         }
+    }
+}
+
+async fn delete_here(coordinators: &Coordinators, name: &[u8]) -> Vec<u8> {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return vec![NOT_FOUND];
+    };
+    match coordinators.submit(&name.into(), Command::Delete).await {
+        Ok(Reply::Delete(Ok(()))) => vec![DELETED],
+        Ok(Reply::Delete(Err(Error::NonEmptyGroup))) => vec![HAS_MEMBERS],
+        Ok(Reply::Delete(Err(_))) => vec![NOT_FOUND],
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+pub(super) async fn delete(
+    mesh: &Mesh,
+    coordinator: BrokerId,
+    group: &str,
+) -> Result<(), DeleteError> {
+    let mut request = BytesMut::with_capacity(1 + group.len());
+    request.put_u8(DELETE);
+    request.put_slice(group.as_bytes());
+    let answer = mesh
+        .call(coordinator, Service::Coordinator, request.freeze())
+        .await;
+    match answer.as_deref() {
+        Ok([DELETED]) => Ok(()),
+        Ok([NOT_FOUND]) => Err(DeleteError::NotFound),
+        Ok([HAS_MEMBERS]) => Err(DeleteError::HasMembers),
+        _ => Err(Unavailable::NotAvailable.into()),
     }
 }
