@@ -22,6 +22,8 @@ mod offsets_topic;
 mod record;
 mod remote;
 mod shard;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -20,11 +20,14 @@ mod elect_leaders;
 mod epochs;
 mod error_code;
 mod fetch;
+mod find_coordinator;
+mod groups;
 mod init_producer_id;
 mod limits;
 mod list_offsets;
 mod log_dirs;
 mod metadata;
+mod offsets;
 mod produce;
 mod quorum;
 mod reassignments;
@@ -36,6 +39,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::coordinator::Coordinators;
 use crate::net::{self, Connections};
 use crate::partition::Roster;
 use crate::{Config, metadata as cluster_metadata};
@@ -48,6 +52,7 @@ pub struct Front {
     limits: Limits,
     metadata: cluster_metadata::Handle,
     roster: Roster,
+    groups: Coordinators,
     producer_ids: init_producer_id::ProducerIds,
     fetch_sessions: fetch::Sessions,
     /// Bytes of requests in memory over all connections, in units of [`limits::UNIT_BYTES`].
@@ -62,6 +67,7 @@ impl Front {
         config: Arc<Config>,
         metadata: cluster_metadata::Handle,
         roster: Roster,
+        groups: Coordinators,
         stop: CancellationToken,
     ) -> Arc<Self> {
         let limits = Limits::from_config(&config);
@@ -77,6 +83,7 @@ impl Front {
             limits,
             metadata,
             roster,
+            groups,
             stop,
         })
     }

@@ -11,11 +11,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
 use kafka_wire::messages::{
-    alter_configs, api_versions, create_partitions, create_topics, delete_records, delete_topics,
-    describe_cluster, describe_configs, describe_log_dirs, describe_quorum,
-    describe_topic_partitions, elect_leaders, fetch, incremental_alter_configs, init_producer_id,
-    list_config_resources, list_offsets, list_partition_reassignments, metadata,
-    offset_for_leader_epoch, produce,
+    alter_configs, api_versions, create_partitions, create_topics, delete_groups, delete_records,
+    delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
+    describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
+    incremental_alter_configs, init_producer_id, join_group, leave_group, list_config_resources,
+    list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
+    offset_delete, offset_fetch, offset_for_leader_epoch, produce, sync_group,
 };
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
@@ -85,6 +86,16 @@ const TABLE: &[Entry] = &[
     Entry::of::<fetch::Request>(),
     Entry::of::<list_offsets::Request>(),
     Entry::of::<metadata::Request>(),
+    Entry::of::<offset_commit::Request>(),
+    Entry::of::<offset_fetch::Request>(),
+    Entry::of::<find_coordinator::Request>(),
+    Entry::of::<join_group::Request>(),
+    Entry::of::<heartbeat::Request>(),
+    Entry::of::<leave_group::Request>(),
+    Entry::of::<sync_group::Request>(),
+    Entry::of::<describe_groups::Request>(),
+    Entry::of::<list_groups::Request>(),
+    Entry::of::<delete_groups::Request>(),
     Entry::of::<api_versions::Request>(),
     Entry::of::<create_topics::Request>(),
     Entry::of::<delete_topics::Request>(),
@@ -96,6 +107,7 @@ const TABLE: &[Entry] = &[
     Entry::of::<describe_log_dirs::Request>(),
     Entry::of::<create_partitions::Request>(),
     Entry::of::<elect_leaders::Request>(),
+    Entry::of::<offset_delete::Request>(),
     Entry::of::<incremental_alter_configs::Request>(),
     Entry::of::<list_partition_reassignments::Request>(),
     Entry::of::<describe_quorum::Request>(),

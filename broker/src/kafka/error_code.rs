@@ -2,8 +2,10 @@
 //! says here why it was chosen where that is not plain.
 
 use kafka_wire::ErrorCode;
+use machine::group;
 use machine::metadata::command::Refusal;
 
+use crate::coordinator;
 use crate::metadata::Unavailable;
 use crate::partition::{AppendError, DeleteError, ReadError};
 
@@ -67,5 +69,31 @@ pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::StaleBrokerEpoch => ErrorCode::StaleBrokerEpoch,
         // AMQP's own: no command of this front meets them.
         _ => ErrorCode::UnknownServerError,
+    }
+}
+
+pub(crate) fn coordinator(unavailable: &coordinator::Unavailable) -> ErrorCode {
+    match unavailable {
+        coordinator::Unavailable::Loading => ErrorCode::CoordinatorLoadInProgress,
+        coordinator::Unavailable::NotCoordinator => ErrorCode::NotCoordinator,
+        coordinator::Unavailable::NotAvailable => ErrorCode::CoordinatorNotAvailable,
+    }
+}
+
+pub(crate) fn group(error: &group::Error) -> ErrorCode {
+    match error {
+        group::Error::InvalidGroupId => ErrorCode::InvalidGroupId,
+        group::Error::InvalidSessionTimeout => ErrorCode::InvalidSessionTimeout,
+        group::Error::InconsistentProtocol => ErrorCode::InconsistentGroupProtocol,
+        group::Error::UnknownMember => ErrorCode::UnknownMemberId,
+        group::Error::MemberIdRequired(_) => ErrorCode::MemberIdRequired,
+        group::Error::FencedInstance => ErrorCode::FencedInstanceId,
+        group::Error::GroupFull => ErrorCode::GroupMaxSizeReached,
+        group::Error::IllegalGeneration => ErrorCode::IllegalGeneration,
+        group::Error::RebalanceInProgress => ErrorCode::RebalanceInProgress,
+        group::Error::GroupNotFound => ErrorCode::GroupIdNotFound,
+        group::Error::NonEmptyGroup => ErrorCode::NonEmptyGroup,
+        group::Error::SubscribedToTopic => ErrorCode::GroupSubscribedToTopic,
+        group::Error::OffsetMetadataTooLarge => ErrorCode::OffsetMetadataTooLarge,
     }
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::Front;
 use crate::partition::Roster;
-use crate::{Config, metadata, net};
+use crate::{Config, coordinator, metadata, net};
 
 pub(super) struct Server {
     pub(super) address: SocketAddr,
@@ -32,8 +32,9 @@ pub(super) async fn serve(settings: &str) -> Server {
     let metadata = metadata::Handle::in_memory(BrokerId(1), image(address.port()));
     let front = Front::new(
         Arc::new(config),
-        metadata,
+        metadata.clone(),
         Roster::default(),
+        coordinator::testing::coordinators(metadata).await,
         CancellationToken::new(),
     );
     tokio::spawn(super::serve(listener, front.clone()));

@@ -1,77 +1,9 @@
-use std::sync::Mutex;
-
 use bytes::Bytes;
 use machine::group::{Commit, CommitPartition, Error};
-use model::Offset;
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::super::journal::ReadFailed;
 use super::*;
-
-/// A log in memory whose appends wait for a permit each, and can be made to fail.
-struct Memory {
-    batches: Mutex<Vec<Bytes>>,
-    permits: Arc<Semaphore>,
-    failure: Mutex<Option<AppendFailed>>,
-}
-
-impl Memory {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            batches: Mutex::default(),
-            permits: Arc::new(Semaphore::new(0)),
-            failure: Mutex::default(),
-        })
-    }
-
-    fn open() -> Arc<Self> {
-        let memory = Self::new();
-        memory.permits.add_permits(1 << 20);
-        memory
-    }
-
-    fn appends(&self) -> usize {
-        self.batches.lock().unwrap().len()
-    }
-}
-
-impl Journal for Memory {
-    fn append(&self, bytes: Bytes) -> BoxFuture<'static, Result<(), AppendFailed>> {
-        let failure = self.failure.lock().unwrap().take();
-        if failure.is_none() {
-            let at = self.end();
-            let placed = batch::place(bytes, at, model::Epoch(1));
-            self.batches.lock().unwrap().push(placed);
-        }
-        let permits = Arc::clone(&self.permits);
-        Box::pin(async move {
-            permits.acquire().await.unwrap().forget();
-            failure.map_or(Ok(()), Err)
-        })
-    }
-
-    fn read(&self, from: Offset) -> Result<Vec<Bytes>, ReadFailed> {
-        let batches = self.batches.lock().unwrap();
-        let after = |b: &&Bytes| batch::Header::parse(b).unwrap().base_offset >= from;
-        Ok(batches.iter().filter(after).take(2).cloned().collect())
-    }
-
-    fn start(&self) -> Offset {
-        Offset(0)
-    }
-
-    fn end(&self) -> Offset {
-        let batches = self.batches.lock().unwrap();
-        batches.last().map_or(Offset(0), |b| {
-            batch::Header::parse(b).unwrap().next_offset()
-        })
-    }
-
-    fn committed(&self, _end: Offset) -> BoxFuture<'static, bool> {
-        Box::pin(async { true })
-    }
-}
+use crate::coordinator::testing::Memory;
 
 struct Running {
     requests: mpsc::Sender<Request>,
@@ -159,7 +91,7 @@ async fn an_offset_is_answered_and_seen_only_once_it_is_committed() {
     tokio::task::yield_now().await;
     assert!(committed.try_recv().is_err());
     assert!(seen.try_recv().is_err());
-    journal.permits.add_permits(1);
+    journal.permit(1);
     assert_eq!(committed.await.unwrap(), done());
     assert_eq!(seen.await.unwrap(), Some(5));
 }
@@ -173,7 +105,7 @@ async fn commits_that_wait_for_an_append_share_the_next_one() {
         answers.push(shard.commit("g", offset).await);
     }
     let last = shard.committed("g").await;
-    journal.permits.add_permits(10);
+    journal.permit(10);
     for answer in answers {
         assert_eq!(answer.await.unwrap(), done());
     }
@@ -202,7 +134,7 @@ async fn a_new_coordinator_knows_what_the_old_one_committed() {
 #[tokio::test]
 async fn who_waits_when_leadership_is_lost_is_sent_to_the_new_coordinator() {
     let journal = Memory::open();
-    *journal.failure.lock().unwrap() = Some(AppendFailed::NotLeader);
+    journal.fail_next(AppendFailed::NotLeader);
     let shard = Running::start(&journal);
     let answer = shard.commit("g", 1).await;
     assert_eq!(answer.await.unwrap(), Err(Unavailable::NotCoordinator));
@@ -215,7 +147,7 @@ async fn an_append_that_fails_leaves_no_trace_in_what_is_served() {
     let shard = Running::start(&journal);
     assert_eq!(shard.commit("g", 1).await.await.unwrap(), done());
     let failure = AppendFailed::Unacknowledged("too few replicas".into());
-    *journal.failure.lock().unwrap() = Some(failure);
+    journal.fail_next(failure);
     assert_eq!(
         shard.commit("g", 2).await.await.unwrap(),
         Err(Unavailable::NotAvailable)
