@@ -216,7 +216,7 @@ async fn first_failure(children: &mut Children, layout: &Layout) -> Error {
                 let log = layout.log_file(index);
                 return Error::BrokerStopped {
                     broker: index,
-                    said: broker_log::last_words(&log).unwrap_or_else(|| status.to_string()),
+                    said: broker_log::last_sentence(&log).unwrap_or_else(|| status.to_string()),
                     log,
                 };
             }

@@ -41,6 +41,8 @@ enum Verb {
     Group(verb::group::Args),
     /// Show how far consumer groups are behind, in records and seconds
     Lag(verb::group::LagArgs),
+    /// Make a line of the users file that AMQP clients log in by
+    AmqpUser(verb::amqp_user::Args),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Queue(args) => runtime::one_thread(verb::queue::run(args)),
         Verb::Group(args) => runtime::one_thread(verb::group::run(args)),
         Verb::Lag(args) => runtime::one_thread(verb::group::lag(args)),
+        Verb::AmqpUser(args) => verb::amqp_user::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

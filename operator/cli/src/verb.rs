@@ -1,5 +1,6 @@
 //! One file per verb: its arguments, and what it does with them.
 
+pub(crate) mod amqp_user;
 pub(crate) mod broker;
 pub(crate) mod check;
 pub(crate) mod cluster;

@@ -32,8 +32,8 @@ pub(super) fn open(log: &Path) -> io::Result<(Stdio, Stdio)> {
     Ok((file.into(), second.into()))
 }
 
-/// The last line that is not empty.
-pub(super) fn last_words(log: &Path) -> Option<String> {
+/// The last line, if it is the one sentence that a broker which refuses to run ends with.
+pub(super) fn last_sentence(log: &Path) -> Option<String> {
     let mut file = File::open(log).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))
@@ -41,6 +41,6 @@ pub(super) fn last_words(log: &Path) -> Option<String> {
     let mut tail = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
     let tail = String::from_utf8_lossy(&tail);
-    let line = tail.lines().rev().find(|l| !l.trim().is_empty())?;
-    Some(line.trim().to_owned())
+    let line = tail.lines().next_back()?;
+    line.strip_prefix("millrace: ").map(str::to_owned)
 }
