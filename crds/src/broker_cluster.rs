@@ -332,9 +332,9 @@ pub struct Roll {
     /// The restart under way. Written before the pod is deleted, so that nobody deletes it twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<Restart>,
-    /// Why the next broker cannot stop now.
+    /// What is waited for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_by: Vec<String>,
+    pub waiting_for: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -168,8 +168,8 @@ fn summary(
             "{} of {} brokers run what is asked for",
             roll.done, roll.total
         );
-        if !roll.blocked_by.is_empty() {
-            message = format!("{message}; waiting: {}", roll.blocked_by.join("; "));
+        if !roll.waiting_for.is_empty() {
+            message = format!("{message}; {}", roll.waiting_for.join("; "));
         }
         let reason = if roll.phase == RollPhase::Rolling {
             "Rolling"
@@ -200,7 +200,7 @@ fn summary(
     match paused {
         Some(roll) => Summary::Ready {
             reason: "UpdatePaused",
-            message: roll.blocked_by.join("; "),
+            message: roll.waiting_for.join("; "),
         },
         None => Summary::Ready {
             reason: "BrokersReady",

@@ -76,8 +76,12 @@ pub enum Next {
     Paused {
         outdated: usize,
     },
-    /// Nothing to do until something changes; look again soon.
+    /// A restart is under way and takes its time; look again soon.
     Wait {
+        why: String,
+    },
+    /// The next restart is not allowed now; look again later.
+    Blocked {
         why: Vec<String>,
     },
     Record(Restart),
@@ -129,7 +133,7 @@ fn begin(world: &World<'_>) -> Next {
     if !pod.broken
         && let Some(why) = somebody_missing(world, pod)
     {
-        return Next::Wait { why: vec![why] };
+        return blocked(why);
     }
     Next::Record(Restart {
         pod: pod.name.clone(),
@@ -162,22 +166,22 @@ fn go_on(world: &World<'_>, current: &Restart, now_ms: i64) -> Next {
         return delete(pod);
     }
     if let Some(why) = somebody_missing(world, pod) {
-        return wait(why);
+        return blocked(why);
     }
     let Some(brokers) = world.brokers else {
-        return wait("no broker answers".to_owned());
+        return blocked("no broker answers".to_owned());
     };
     let Some(verdict) = &brokers.verdict else {
-        return wait(format!("no verdict about broker {} yet", pod.broker));
+        return blocked(format!("no verdict about broker {} yet", pod.broker));
     };
     if !verdict.may_stop {
-        return Next::Wait {
+        return Next::Blocked {
             why: reasons(verdict),
         };
     }
     match &brokers.permit {
         Some(p) if p.holder != world.holder || p.broker != pod.broker => {
-            return wait(format!(
+            return blocked(format!(
                 "{} holds the restart permit for broker {}",
                 p.holder, p.broker
             ));
@@ -199,11 +203,11 @@ fn back(world: &World<'_>, pod: &Pod, finish: Next) -> Next {
     }
     if !pod.ready {
         // A successor that cannot start holds the roll here: no second broker is harmed.
-        return wait(if pod.broken {
-            format!("{} cannot start with the new template", pod.name)
+        return if pod.broken {
+            blocked(format!("{} cannot start with the new template", pod.name))
         } else {
-            format!("{} is starting", pod.name)
-        });
+            wait(format!("{} is starting", pod.name))
+        };
     }
     match world.brokers {
         Some(b) if b.unfenced.contains(&pod.broker) => finish,
@@ -260,7 +264,11 @@ fn delete(pod: &Pod) -> Next {
 }
 
 fn wait(why: String) -> Next {
-    Next::Wait { why: vec![why] }
+    Next::Wait { why }
+}
+
+fn blocked(why: String) -> Next {
+    Next::Blocked { why: vec![why] }
 }
 
 /// The verdict in words.

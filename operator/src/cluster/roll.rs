@@ -108,16 +108,16 @@ impl Look<'_> {
             .iter()
             .filter(|p| p.target == self.target && p.ready)
             .count();
-        let roll = |phase, current: Option<Restart>, blocked_by| Roll {
+        let roll = |phase, current: Option<Restart>, waiting_for| Roll {
             target: self.target.to_owned(),
             phase,
             done: i32::try_from(done).unwrap_or(i32::MAX),
             total: self.cluster.replicas,
             current,
-            blocked_by,
+            waiting_for,
         };
-        let rolling = |current| Step {
-            roll: Some(roll(RollPhase::Rolling, current, Vec::new())),
+        let rolling = |current, why| Step {
+            roll: Some(roll(RollPhase::Rolling, current, why)),
             note: None,
             more: true,
         };
@@ -135,16 +135,23 @@ impl Look<'_> {
                 ..Step::default()
             },
             Next::Wait { why } => Step {
+                more: false,
+                ..rolling(current, vec![why])
+            },
+            Next::Blocked { why } => Step {
                 roll: Some(roll(RollPhase::Blocked, current, why)),
                 ..Step::default()
             },
             // Only written here; the next look acts on it.
-            Next::Record(restart) => rolling(Some(restart)),
+            Next::Record(restart) => rolling(Some(restart), Vec::new()),
             Next::Acquire { broker } => match self.acquire(broker, holder).await? {
-                Ok(token) => rolling(current.map(|c| Restart {
-                    permit: Some(token),
-                    ..c
-                })),
+                Ok(token) => rolling(
+                    current.map(|c| Restart {
+                        permit: Some(token),
+                        ..c
+                    }),
+                    Vec::new(),
+                ),
                 Err(why) => Step {
                     roll: Some(roll(RollPhase::Blocked, current, vec![why])),
                     ..Step::default()
@@ -154,7 +161,7 @@ impl Look<'_> {
                 if let Some((admin, _)) = self.brokers {
                     admin.drain(broker).await.doing("drain the broker")?;
                 }
-                rolling(current)
+                rolling(current, Vec::new())
             }
             Next::Delete {
                 pod,
@@ -163,7 +170,7 @@ impl Look<'_> {
             } => {
                 let deleted =
                     pods::delete(self.client, self.cluster, &pod, uid, resource_version).await?;
-                let mut step = rolling(current);
+                let mut step = rolling(current, Vec::new());
                 step.note = deleted.then(|| {
                     Note::normal(
                         "RestartingBroker",
@@ -182,7 +189,7 @@ impl Look<'_> {
                         return Err(e).doing("give the restart permit back");
                     }
                 }
-                rolling(None)
+                rolling(None, Vec::new())
             }
         })
     }

@@ -65,6 +65,13 @@ fn waits_for(step: Next, words: &str) {
     let Next::Wait { why } = step else {
         panic!("does not wait: {step:?}")
     };
+    assert!(why.contains(words), "{why:?}");
+}
+
+fn is_blocked_by(step: Next, words: &str) {
+    let Next::Blocked { why } = step else {
+        panic!("is not blocked: {step:?}")
+    };
     assert!(why.iter().any(|w| w.contains(words)), "{why:?}");
 }
 
@@ -99,8 +106,8 @@ fn no_restart_begins_while_another_broker_is_missing_or_not_ready() {
     );
     let mut pods = vec![pod(0, NEW), pod(1, "old"), pod(2, "old")];
     pods[0].ready = false;
-    waits_for(step(&pods, None, Some(&brokers())), "main-0 is not ready");
-    waits_for(
+    is_blocked_by(step(&pods, None, Some(&brokers())), "main-0 is not ready");
+    is_blocked_by(
         step(&pods[1..], None, Some(&brokers())),
         "broker 0 has no pod",
     );
@@ -167,7 +174,7 @@ fn a_verdict_that_turned_after_the_drain_stops_the_delete_and_names_the_partitio
         }],
         ..Verdict::default()
     });
-    waits_for(
+    is_blocked_by(
         step(&pods, Some(&current), Some(&b)),
         "orders-4 would be below min.insync.replicas without broker 1",
     );
@@ -179,7 +186,7 @@ fn somebody_elses_permit_is_waited_for_and_an_old_one_of_ours_renewed() {
     let current = intent(&pods[1]);
     let mut b = brokers();
     b.permit = Some(permit(0, "a person", 600_000));
-    waits_for(
+    is_blocked_by(
         step(&pods, Some(&current), Some(&b)),
         "a person holds the restart permit",
     );
@@ -273,7 +280,7 @@ fn a_template_that_cannot_start_stops_the_roll_at_one_broker_and_its_revert_heal
         uid: "before".into(),
         permit: Some("t".into()),
     };
-    waits_for(step(&pods, Some(&before), Some(&brokers())), "cannot start");
+    is_blocked_by(step(&pods, Some(&before), Some(&brokers())), "cannot start");
     // Reverted: the target is the old template again and the broken pod is the outdated one.
     for p in &mut pods {
         p.target = if p.broker == 1 {
@@ -299,7 +306,7 @@ fn a_template_that_cannot_start_stops_the_roll_at_one_broker_and_its_revert_heal
 #[test]
 fn nothing_is_deleted_while_no_broker_answers() {
     let pods = [pod(0, "old"), pod(1, "old"), pod(2, "old")];
-    waits_for(
+    is_blocked_by(
         step(&pods, Some(&intent(&pods[1])), None),
         "no broker answers",
     );
