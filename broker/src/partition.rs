@@ -8,16 +8,156 @@
 //! ```text
 //! fronts, coordinators ── Handle::append ──> mailbox ──> driver thread ──> commitlog
 //!                      ── Handle::read ───────────────────────────────────────┘ (no queue)
-//! metadata image ──> roster ── open, assign, delete ──> driver
-//! driver: replica machine decides ──> write, reply, propose in-sync set, wake followers' sessions
+//! metadata image ──> roster ── assign, remove ──> driver
+//! driver: replica machine decides ──> write, answer, propose in-sync set, wake followers' sessions
 //! ```
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod append;
+mod clock;
+mod config;
+mod driver;
 mod handle;
+mod inflate;
+mod metrics;
+mod peers;
+mod proposals;
+mod read;
 mod roster;
+mod settings;
+mod sync;
+#[cfg(test)]
+mod tests;
 
-pub use handle::{
-    Acks, Append, AppendError, Appended, DeleteError, Handle, Limit, Origin, Progress, Read,
-    ReadData, ReadError, Role, Status, TimedOffset,
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use commitlog::{Budget, Descriptors, Resources, Shutdown};
+use machine::metadata::image::Image;
+use parking_lot::Mutex;
+use tokio::{
+    runtime,
+    sync::{Semaphore, oneshot},
+    task::JoinHandle,
 };
+
+pub use append::{Acks, Append, AppendError, Appended, Origin};
+pub use config::Config;
+pub use handle::{DeleteError, Handle, Progress, Role, Status};
+pub use read::{Limit, Read, ReadData, ReadError, TimedOffset};
 pub use roster::Roster;
+
+use driver::{Context, Job, Mailbox};
+
+use crate::{
+    metadata,
+    peer::{Mesh, Service},
+    telemetry::Telemetry,
+};
+
+/// What the partitions of a broker stand on.
+pub struct Parts {
+    pub config: Config,
+    /// Keys of the properties file: the layer under what is changed at run time.
+    pub settings: BTreeMap<String, String>,
+    /// The locked data directory.
+    pub directory: PathBuf,
+    /// How it was left.
+    pub left: Shutdown,
+    pub metadata: metadata::Handle,
+    pub mesh: Mesh,
+    pub telemetry: Telemetry,
+}
+
+/// The running partitions of a broker.
+pub struct Partitions {
+    roster: Roster,
+    drivers: Vec<Mailbox>,
+    following: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Opens what the metadata image names and keeps up with it. Must be called inside a runtime.
+///
+/// # Errors
+/// When a thread cannot be started.
+pub fn start(parts: Parts) -> std::io::Result<Partitions> {
+    let Parts {
+        config,
+        settings,
+        directory,
+        left,
+        metadata,
+        mesh,
+        telemetry,
+    } = parts;
+    let runtime = runtime::Handle::current();
+    let roster = Roster::default();
+    let metrics = metrics::Metrics::default();
+    metrics.register(&telemetry, &roster, &metadata, directory.clone());
+    let sessions = peers::Sessions::new(&config, roster.clone());
+    mesh.serve(Service::Replica, Arc::new(sessions.clone()));
+    let this = mesh.this_broker();
+    let context = Arc::new(Context {
+        this,
+        directory,
+        opened_after: left,
+        resources: Resources {
+            descriptors: Arc::new(Descriptors::new(config.open_files_max)),
+            tail: Arc::new(Budget::new(config.tails_bytes_max)),
+        },
+        clock: clock::Clock::start(),
+        roster: roster.clone(),
+        sessions,
+        fetchers: peers::Fetchers::new(mesh, runtime.clone(), config.fetch_backoff_ms),
+        proposals: proposals::Proposals {
+            this,
+            metadata: metadata.clone(),
+            runtime: runtime.clone(),
+        },
+        syncers: sync::Syncers::start(config.syncers)?,
+        metrics,
+        room: Arc::new(Semaphore::new(
+            config.queue_bytes_max.min(Semaphore::MAX_PERMITS),
+        )),
+        config,
+    });
+    let drivers: Vec<Mailbox> = (0..context.config.drivers)
+        .map(|_| Mailbox::default())
+        .collect();
+    for (number, mailbox) in drivers.iter().enumerate() {
+        driver::start(context.clone(), mailbox.clone(), number)?;
+    }
+    let follower = roster::Follower {
+        this,
+        drivers: drivers.clone(),
+        file: settings,
+        told: Image::default(),
+    };
+    let following = runtime.spawn(follower.run(metadata.watch()));
+    Ok(Partitions {
+        roster,
+        drivers,
+        following: Mutex::new(Some(following)),
+    })
+}
+
+impl Partitions {
+    pub fn roster(&self) -> Roster {
+        self.roster.clone()
+    }
+
+    /// Answers what waits with [`AppendError::Stopping`], syncs and closes every log. After this the
+    /// data directory may be marked clean.
+    pub async fn stop(&self) {
+        if let Some(following) = self.following.lock().take() {
+            following.abort();
+        }
+        let mut closed = Vec::with_capacity(self.drivers.len());
+        for driver in &self.drivers {
+            let (done, stopped) = oneshot::channel();
+            driver.send(Job::Stop { done });
+            closed.push(stopped);
+        }
+        // A driver that is gone has nothing left to close.
+        let _all = futures::future::join_all(closed).await;
+    }
+}

@@ -305,6 +305,11 @@ impl Replica {
         self.producers.observe(header);
     }
 
+    /// Forgets producers whose last batch is older than `before_ms`.
+    pub fn expire_producers(&mut self, before_ms: i64) {
+        self.producers.expire(before_ms);
+    }
+
     /// A follower says how far it has come.
     pub fn position_of(&mut self, from: BrokerId, at: Position, now_ms: i64) -> Vec<Effect> {
         let end = self.ends.end;

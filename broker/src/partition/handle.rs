@@ -1,157 +1,19 @@
 //! What fronts and coordinators hold of one replica.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use model::{BrokerId, Epoch, Offset};
+use arc_swap::ArcSwap;
+use commitlog::Reader;
+use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::RwLock;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, oneshot, watch};
 
-/// One batch to append to a partition.
-#[derive(Clone, Debug)]
-pub struct Append {
-    /// One record batch, base offset 0.
-    pub batches: Bytes,
-    pub acks: Acks,
-    /// How long to wait for the in-sync replicas; of use with [`Acks::All`].
-    pub timeout: Duration,
-    pub origin: Origin,
-}
-
-/// When an append is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acks {
-    /// As soon as it is written; the caller tells nobody.
-    None,
-    /// As soon as the leader has it.
-    Leader,
-    /// When every in-sync replica has it, and at least `min.insync.replicas`.
-    All,
-}
-
-/// Who appends: coordinators may write control batches and are not held to the topic's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    Client,
-    Coordinator,
-}
-
-/// Where an append went. A batch that was there already is answered with its first place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Appended {
-    pub base_offset: Offset,
-    pub last_offset: Offset,
-    pub log_start: Offset,
-    /// Milliseconds since 1970, when the broker's time replaced the producer's or the batch was a
-    /// duplicate (then the first one's timestamp).
-    pub log_append_time: Option<i64>,
-}
-
-/// Why an append was not acknowledged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AppendError {
-    #[error("this broker does not lead the partition")]
-    NotLeader {
-        leader: Option<BrokerId>,
-        epoch: Epoch,
-    },
-    /// `index` names the record inside the batch when one is at fault.
-    #[error("{message}")]
-    InvalidRecord { index: Option<i32>, message: String },
-    #[error("batch was damaged on its way")]
-    CorruptMessage,
-    /// Larger than `max.message.bytes`.
-    #[error("batch of {size} bytes, at most {max} allowed")]
-    MessageTooLarge { size: usize, max: usize },
-    /// Larger than a segment.
-    #[error("batch of {size} bytes, a segment holds {max}")]
-    RecordListTooLarge { size: usize, max: usize },
-    #[error("timestamp {timestamp} of record {index} is out of range")]
-    InvalidTimestamp { index: i32, timestamp: i64 },
-    #[error("compression codec {0} is unknown")]
-    UnsupportedCompression(u8),
-    /// Nothing was written.
-    #[error("{in_sync} replicas are in sync, {required} required")]
-    NotEnoughReplicas { in_sync: usize, required: usize },
-    /// Written, and may yet be committed.
-    #[error("written, but only {in_sync} replicas are in sync, {required} required")]
-    NotEnoughReplicasAfterAppend { in_sync: usize, required: usize },
-    /// Written, but not by every in-sync replica in time.
-    #[error("replicas did not follow in time")]
-    Timeout,
-    #[error("sequence {given} of producer {producer}, {expected} expected")]
-    OutOfOrderSequence {
-        producer: i64,
-        given: i32,
-        expected: i32,
-    },
-    #[error("epoch {given} of producer {producer}, {current} is current")]
-    InvalidProducerEpoch {
-        producer: i64,
-        given: i16,
-        current: i16,
-    },
-    /// The disk refused. Nothing was acknowledged.
-    #[error("{0}")]
-    Storage(String),
-    #[error("the broker stops")]
-    Stopping,
-}
-
-/// A range to read.
-#[derive(Clone, Copy, Debug)]
-pub struct Read {
-    pub offset: Offset,
-    /// The first batch comes whole however small this is.
-    pub max_bytes: usize,
-    pub limit: Limit,
-    /// What the caller believes the leader epoch to be; checked when given.
-    pub leader_epoch: Option<Epoch>,
-    /// Epoch of the last record the caller has; looked at for divergence when given.
-    pub last_fetched_epoch: Option<Epoch>,
-}
-
-/// How far a read may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    HighWatermark,
-    LastStable,
-    LogEnd,
-}
-
-#[derive(Clone, Debug)]
-pub struct ReadData {
-    /// Each one whole batch or a run of them.
-    pub batches: Vec<Bytes>,
-    pub high_watermark: Offset,
-    pub last_stable_offset: Offset,
-    pub log_start: Offset,
-    /// The caller's log parted from this one: largest epoch at or below the asked one, and its end.
-    /// No batches then.
-    pub diverging: Option<(Epoch, Offset)>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    #[error("this broker does not lead the partition")]
-    NotLeader {
-        leader: Option<BrokerId>,
-        epoch: Epoch,
-    },
-    #[error("offset is outside [{start}, {end}]")]
-    OffsetOutOfRange { start: Offset, end: Offset },
-    /// The caller's leader epoch is older than this replica's.
-    #[error("leader epoch is old, {0} is current")]
-    FencedEpoch(Epoch),
-    /// The caller's leader epoch is newer than this replica's.
-    #[error("leader epoch is not known here yet, {0} is current")]
-    UnknownEpoch(Epoch),
-    /// A new leader does not know yet how far its predecessor had come.
-    #[error("offset is not available yet")]
-    NotAvailable,
-    #[error("{0}")]
-    Storage(String),
-}
+use super::{
+    append::{self, Append, AppendError, Appended},
+    driver::{Job, Mailbox},
+    read::{self, Read, ReadData, ReadError, TimedOffset},
+    settings::Settings,
+};
 
 /// Why records could not be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -195,6 +57,9 @@ pub struct Status {
     /// The smaller of `min.insync.replicas` and the number of replicas.
     pub min_isr: usize,
     pub size_bytes: u64,
+    /// False on a new leader that does not know yet how far its predecessor had come: what it says
+    /// about the latest offset may be too little (KIP-207).
+    pub watermark_settled: bool,
 }
 
 /// What a long poll waits for.
@@ -209,27 +74,61 @@ pub struct Progress {
     pub leading: bool,
 }
 
-/// A record found by its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimedOffset {
-    pub offset: Offset,
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    pub epoch: Epoch,
+/// One replica of one partition on this broker. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Handle(pub(super) Arc<Shared>);
+
+/// What the driver of a replica shares with its handles.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub partition: TopicPartition,
+    pub mailbox: Mailbox,
+    pub reader: Reader,
+    pub settings: ArcSwap<Settings>,
+    pub snapshot: RwLock<Snapshot>,
+    pub progress: watch::Sender<Progress>,
+    /// Bytes that may still wait for drivers, over all partitions.
+    pub room: Arc<Semaphore>,
+    /// All of it.
+    pub room_max: u32,
 }
 
-/// One replica of one partition on this broker. Cheap to clone.
-#[derive(Clone)]
-pub struct Handle(Arc<Inner>);
-
-struct Inner {
-    progress: watch::Sender<Progress>,
-    status: RwLock<Status>,
+/// Role and watermark, published by the driver.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub role: Role,
+    pub leader: Option<BrokerId>,
+    pub leader_epoch: Epoch,
+    pub partition_epoch: i32,
+    pub replicas: Vec<BrokerId>,
+    pub isr: Vec<BrokerId>,
+    pub min_isr: usize,
+    pub high_watermark: Offset,
+    pub watermark_settled: bool,
 }
 
 impl Handle {
+    pub fn partition(&self) -> TopicPartition {
+        self.0.partition
+    }
+
     pub fn status(&self) -> Status {
-        self.0.status.read().clone()
+        let now = self.0.snapshot.read().clone();
+        Status {
+            role: now.role,
+            leader: now.leader,
+            leader_epoch: now.leader_epoch,
+            partition_epoch: now.partition_epoch,
+            log_start: self.0.reader.start_offset(),
+            high_watermark: now.high_watermark,
+            last_stable_offset: now.high_watermark,
+            log_end: self.0.reader.end_offset(),
+            replicas: now.replicas,
+            isr: now.isr,
+            min_isr: now.min_isr,
+            size_bytes: self.0.reader.size_bytes(),
+            watermark_settled: now.watermark_settled,
+        }
     }
 
     /// Appends one batch and waits as its `acks` say.
@@ -237,8 +136,30 @@ impl Handle {
     /// # Errors
     /// See [`AppendError`]; only where a variant says so may the batch have been written.
     pub async fn append(&self, append: Append) -> Result<Appended, AppendError> {
-        drop(append);
-        Err(AppendError::Stopping)
+        let (leader, epoch, role) = self.leadership();
+        if role != Role::Leader {
+            return Err(AppendError::NotLeader { leader, epoch });
+        }
+        let (batch, log_append_time) = append::check(&append, &self.0.settings.load())?;
+        let weight = u32::try_from(batch.bytes.len()).unwrap_or(u32::MAX);
+        let permit = self
+            .0
+            .room
+            .clone()
+            .acquire_many_owned(weight.min(self.0.room_max))
+            .await
+            .map_err(|_| AppendError::Stopping)?;
+        let (answer, answered) = oneshot::channel();
+        self.0.mailbox.send(Job::Append {
+            partition: self.0.partition,
+            batch,
+            acks: append.acks,
+            timeout: append.timeout,
+            log_append_time,
+            answer,
+            permit,
+        });
+        answered.await.unwrap_or(Err(AppendError::Stopping))
     }
 
     /// Reads whole batches. Never waits for appends.
@@ -246,10 +167,8 @@ impl Handle {
     /// # Errors
     /// See [`ReadError`].
     pub fn read(&self, read: Read) -> Result<ReadData, ReadError> {
-        Err(ReadError::NotLeader {
-            leader: None,
-            epoch: read.leader_epoch.unwrap_or(Epoch::UNKNOWN),
-        })
+        let now = self.0.snapshot.read().clone();
+        read::read(&self.0.reader, &now, &read)
     }
 
     /// Follows the ends of the log; a fetch long poll waits on it.
@@ -262,8 +181,7 @@ impl Handle {
     /// # Errors
     /// [`ReadError::Storage`].
     pub fn offset_for_time(&self, timestamp: i64) -> Result<Option<TimedOffset>, ReadError> {
-        let _ = timestamp;
-        Ok(None)
+        read::offset_for_time(&self.0.reader, timestamp)
     }
 
     /// The record with the newest timestamp.
@@ -271,21 +189,32 @@ impl Handle {
     /// # Errors
     /// [`ReadError::Storage`].
     pub fn max_timestamp(&self) -> Result<Option<TimedOffset>, ReadError> {
-        Ok(None)
+        read::max_timestamp(&self.0.reader)
     }
 
     /// The largest epoch at or below `asked` and its end; (-1, -1) when `asked` is not known here.
     pub fn epoch_end(&self, asked: Epoch) -> (Epoch, Offset) {
-        let _ = asked;
-        (Epoch::UNKNOWN, Offset::UNKNOWN)
+        let (_, current, _) = self.leadership();
+        read::epoch_end(&self.0.reader, current, asked)
     }
 
-    /// Deletes records below `before`, at most the high watermark. Answers the new start.
+    /// Deletes records below `before`, at most the high watermark. Answers the new start. Followers
+    /// delete when they fetch next.
     ///
     /// # Errors
     /// See [`DeleteError`].
     pub async fn delete_records(&self, before: Offset) -> Result<Offset, DeleteError> {
-        let _ = before;
-        Err(DeleteError::Stopping)
+        let (answer, answered) = oneshot::channel();
+        self.0.mailbox.send(Job::DeleteRecords {
+            partition: self.0.partition,
+            before,
+            answer,
+        });
+        answered.await.unwrap_or(Err(DeleteError::Stopping))
+    }
+
+    fn leadership(&self) -> (Option<BrokerId>, Epoch, Role) {
+        let now = self.0.snapshot.read();
+        (now.leader, now.leader_epoch, now.role)
     }
 }

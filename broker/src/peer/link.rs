@@ -107,6 +107,10 @@ impl Link {
                     tracing::debug!(peer = %self.to, "connected");
                     pause = RECONNECT_AFTER.0;
                     *self.connection.lock() = Some(connection.clone());
+                    let closing = Closing {
+                        link: &self,
+                        connection: &connection,
+                    };
                     report(true);
                     let moved = async {
                         // An address that no longer changes must not end the connection.
@@ -118,9 +122,8 @@ impl Link {
                         ended = self.receive(inbox, &connection) => ended,
                         () = moved => Ok(()),
                     };
-                    *self.connection.lock() = None;
+                    drop(closing);
                     report(false);
-                    fail_calls(&connection, self.to);
                     if let Err(error) = ended {
                         tracing::info!(peer = %self.to, %error, "connection lost");
                     }
@@ -209,8 +212,17 @@ impl Drop for Pending<'_> {
     }
 }
 
-fn fail_calls(connection: &Connection, to: BrokerId) {
-    for (_, reply) in connection.calls.lock().drain() {
-        let _gone = reply.send(Err(Error::Unreachable(to)));
+/// Fails what waits on a connection when it ends, also when nobody polls the link any more.
+struct Closing<'a> {
+    link: &'a Link,
+    connection: &'a Connection,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        *self.link.connection.lock() = None;
+        for (_, reply) in self.connection.calls.lock().drain() {
+            let _gone = reply.send(Err(Error::Unreachable(self.link.to)));
+        }
     }
 }

@@ -1,0 +1,243 @@
+//! Appending: what is asked, what is answered, and what is checked before a driver sees it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use machine::replica::{Ack, Refusal};
+use model::{
+    BrokerId, Epoch, Offset,
+    batch::{
+        self, Batch,
+        validate::{self, Rejected, Rules, Timestamps},
+    },
+};
+
+use super::{
+    clock,
+    inflate::{self, Unreadable},
+    settings::Settings,
+};
+
+/// One batch to append to a partition.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// One record batch, base offset 0.
+    pub batches: Bytes,
+    pub acks: Acks,
+    /// How long to wait for the in-sync replicas; of use with [`Acks::All`].
+    pub timeout: Duration,
+    pub origin: Origin,
+}
+
+/// When an append is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// As soon as it is written; the caller tells nobody.
+    None,
+    /// As soon as the leader has it.
+    Leader,
+    /// When every in-sync replica has it, and at least `min.insync.replicas`.
+    All,
+}
+
+/// Who appends: coordinators may write control batches and are not held to the topic's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Client,
+    Coordinator,
+}
+
+/// Where an append went. A batch that was there already is answered with its first place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    pub base_offset: Offset,
+    pub last_offset: Offset,
+    pub log_start: Offset,
+    /// Milliseconds since 1970, when the broker's time replaced the producer's or the batch was a
+    /// duplicate (then the first one's timestamp).
+    pub log_append_time: Option<i64>,
+}
+
+/// Why an append was not acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    #[error("this broker does not lead the partition")]
+    NotLeader {
+        leader: Option<BrokerId>,
+        epoch: Epoch,
+    },
+    /// `index` names the record inside the batch when one is at fault.
+    #[error("{message}")]
+    InvalidRecord { index: Option<i32>, message: String },
+    #[error("batch was damaged on its way")]
+    CorruptMessage,
+    /// Larger than `max.message.bytes`.
+    #[error("batch of {size} bytes, at most {max} allowed")]
+    MessageTooLarge { size: usize, max: usize },
+    /// Larger than a segment.
+    #[error("batch of {size} bytes, a segment holds {max}")]
+    RecordListTooLarge { size: usize, max: usize },
+    #[error("timestamp {timestamp} of record {index} is out of range")]
+    InvalidTimestamp { index: i32, timestamp: i64 },
+    #[error("compression codec {0} is unknown")]
+    UnsupportedCompression(u8),
+    /// Nothing was written.
+    #[error("{in_sync} replicas are in sync, {required} required")]
+    NotEnoughReplicas { in_sync: usize, required: usize },
+    /// Written, and may yet be committed.
+    #[error("written, but only {in_sync} replicas are in sync, {required} required")]
+    NotEnoughReplicasAfterAppend { in_sync: usize, required: usize },
+    /// Written, but not by every in-sync replica in time.
+    #[error("replicas did not follow in time")]
+    Timeout,
+    #[error("sequence {given} of producer {producer}, {expected} expected")]
+    OutOfOrderSequence {
+        producer: i64,
+        given: i32,
+        expected: i32,
+    },
+    #[error("epoch {given} of producer {producer}, {current} is current")]
+    InvalidProducerEpoch {
+        producer: i64,
+        given: i16,
+        current: i16,
+    },
+    /// The disk refused. Nothing was acknowledged.
+    #[error("{0}")]
+    Storage(String),
+    #[error("the broker stops")]
+    Stopping,
+}
+
+/// Checks what was given and sets its timestamps; what is left to decide needs the replica.
+pub(super) fn check(
+    append: &Append,
+    settings: &Settings,
+) -> Result<(Batch, Option<i64>), AppendError> {
+    let topic = settings.topic();
+    let from_client = append.origin == Origin::Client;
+    let now_ms = clock::wall_ms();
+    let rules = Rules {
+        batch_bytes_max: if from_client {
+            topic.max_message_bytes
+        } else {
+            usize::MAX
+        },
+        keys_required: topic.compact && from_client,
+        timestamps: if topic.log_append_time {
+            Timestamps::LogAppend
+        } else {
+            Timestamps::Create {
+                now_ms,
+                before_max_ms: topic.message_timestamp_before_max_ms,
+                after_max_ms: topic.message_timestamp_after_max_ms,
+            }
+        },
+        allow_control: !from_client,
+    };
+    let batch = validate::envelope(&append.batches, &rules)?;
+    if batch.bytes.len() as u64 > topic.segment_bytes {
+        return Err(AppendError::RecordListTooLarge {
+            size: batch.bytes.len(),
+            max: usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX),
+        });
+    }
+    let codec = batch.header.compression();
+    let walked = if codec == 0 {
+        validate::records(&batch.header, validate::payload(&batch), &rules)?
+    } else {
+        let payload = inflate::inflate(codec, validate::payload(&batch))?;
+        validate::records(&batch.header, &payload, &rules)?
+    };
+    let stamped = if topic.log_append_time {
+        batch::set_max_timestamp(batch.bytes, now_ms, true)
+    } else if batch.header.max_timestamp != walked.max_timestamp {
+        batch::set_max_timestamp(batch.bytes, walked.max_timestamp, false)
+    } else {
+        return Ok((batch, None));
+    };
+    let batch = Batch::parse(&stamped).map_err(|e| AppendError::InvalidRecord {
+        index: None,
+        message: e.to_string(),
+    })?;
+    Ok((batch, topic.log_append_time.then_some(now_ms)))
+}
+
+// === impl Acks ===
+
+impl From<Acks> for Ack {
+    fn from(acks: Acks) -> Self {
+        match acks {
+            Acks::None => Self::Written,
+            Acks::Leader => Self::Leader,
+            Acks::All => Self::InSync,
+        }
+    }
+}
+
+// === impl AppendError ===
+
+impl From<Rejected> for AppendError {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::Malformed(message) => Self::InvalidRecord {
+                index: None,
+                message,
+            },
+            Rejected::Corrupt(_) => Self::CorruptMessage,
+            Rejected::TooLarge { size, max } => Self::MessageTooLarge { size, max },
+            Rejected::Record { index, message } => Self::InvalidRecord {
+                index: Some(index),
+                message,
+            },
+            Rejected::Timestamp { index, timestamp } => Self::InvalidTimestamp { index, timestamp },
+        }
+    }
+}
+
+impl From<Unreadable> for AppendError {
+    fn from(unreadable: Unreadable) -> Self {
+        match unreadable {
+            Unreadable::Codec(codec) => Self::UnsupportedCompression(codec),
+            other => Self::InvalidRecord {
+                index: None,
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+impl AppendError {
+    /// `leader` and `epoch` are what the replica knows now.
+    pub(super) fn refused(refusal: Refusal, leader: Option<BrokerId>, epoch: Epoch) -> Self {
+        match refusal {
+            Refusal::NotLeader => Self::NotLeader { leader, epoch },
+            Refusal::NotEnough { in_sync, required } => {
+                Self::NotEnoughReplicas { in_sync, required }
+            }
+            Refusal::NotEnoughAfterWrite { in_sync, required } => {
+                Self::NotEnoughReplicasAfterAppend { in_sync, required }
+            }
+            Refusal::Timeout => Self::Timeout,
+            Refusal::OutOfOrder {
+                producer,
+                given,
+                expected,
+            } => Self::OutOfOrderSequence {
+                producer,
+                given,
+                expected,
+            },
+            Refusal::StaleProducer {
+                producer,
+                given,
+                current,
+            } => Self::InvalidProducerEpoch {
+                producer,
+                given,
+                current,
+            },
+            Refusal::Storage(why) => Self::Storage(why),
+        }
+    }
+}

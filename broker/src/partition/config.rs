@@ -1,0 +1,83 @@
+//! What the partitions of a broker are told at start.
+
+/// Bounds and times. Names are those of the properties file.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `millrace.partition.drivers`: threads that write; partitions are spread over them.
+    pub drivers: usize,
+    /// `millrace.partition.syncers`: threads that wait for the disk.
+    pub syncers: usize,
+    /// `millrace.partition.queue.bytes`: batches that may wait for the drivers; more appends wait.
+    pub queue_bytes_max: usize,
+    /// `millrace.log.tail.bytes`: newest batches of all logs kept in memory.
+    pub tails_bytes_max: usize,
+    /// `millrace.log.open.files`: segment files kept open.
+    pub open_files_max: usize,
+    /// `millrace.log.sync.bytes`: written bytes after which a log is synced.
+    pub sync_bytes: u64,
+    /// `millrace.log.sync.ms`: at the latest so long after a write its log is synced.
+    pub sync_ms: i64,
+    /// `replica.lag.time.max.ms`.
+    pub lag_max_ms: i64,
+    /// `replica.fetch.max.bytes`: of one partition in one answer to a follower.
+    pub fetch_bytes_max: usize,
+    /// `replica.fetch.response.max.bytes`: of one answer to a follower.
+    pub response_bytes_max: usize,
+    /// `replica.fetch.wait.max.ms`: how long a follower's request waits for something to answer.
+    pub fetch_wait_ms: u64,
+    /// `replica.fetch.backoff.ms`: between attempts to reach a leader.
+    pub fetch_backoff_ms: u64,
+    /// `log.retention.check.interval.ms`: between looks for segments to close or delete.
+    pub sweep_ms: i64,
+    /// `producer.id.expiration.ms`.
+    pub producers_expire_ms: i64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            drivers: 2,
+            syncers: 4,
+            queue_bytes_max: 64 << 20,
+            tails_bytes_max: 64 << 20,
+            open_files_max: 8192,
+            sync_bytes: 256 << 10,
+            sync_ms: 100,
+            lag_max_ms: 30_000,
+            fetch_bytes_max: 1 << 20,
+            response_bytes_max: 10 << 20,
+            fetch_wait_ms: 500,
+            fetch_backoff_ms: 100,
+            sweep_ms: 300_000,
+            producers_expire_ms: 86_400_000,
+        }
+    }
+}
+
+impl Config {
+    pub fn of(config: &crate::Config) -> Self {
+        let d = Self::default();
+        Self {
+            drivers: config
+                .setting_or("millrace.partition.drivers", d.drivers)
+                .max(1),
+            syncers: config
+                .setting_or("millrace.partition.syncers", d.syncers)
+                .max(1),
+            queue_bytes_max: config.setting_or("millrace.partition.queue.bytes", d.queue_bytes_max),
+            tails_bytes_max: config.setting_or("millrace.log.tail.bytes", d.tails_bytes_max),
+            open_files_max: config.setting_or("millrace.log.open.files", d.open_files_max),
+            sync_bytes: config.setting_or("millrace.log.sync.bytes", d.sync_bytes),
+            sync_ms: config.setting_or("millrace.log.sync.ms", d.sync_ms),
+            lag_max_ms: config.setting_or("replica.lag.time.max.ms", d.lag_max_ms),
+            fetch_bytes_max: config.setting_or("replica.fetch.max.bytes", d.fetch_bytes_max),
+            response_bytes_max: config
+                .setting_or("replica.fetch.response.max.bytes", d.response_bytes_max),
+            fetch_wait_ms: config.setting_or("replica.fetch.wait.max.ms", d.fetch_wait_ms),
+            fetch_backoff_ms: config.setting_or("replica.fetch.backoff.ms", d.fetch_backoff_ms),
+            sweep_ms: config.setting_or("log.retention.check.interval.ms", d.sweep_ms),
+            producers_expire_ms: config
+                .setting_or("producer.id.expiration.ms", d.producers_expire_ms),
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Driver threads: each owns the logs and machines of its share of the partitions, drains its mailbox,
+//! and writes once per partition and wake-up whatever has gathered.
+//!
+//! Owns the order of things: what is written before it is answered, who is woken when. Never waits for
+//! a sync, a peer or the metadata quorum: their answers come back as jobs. A partition without traffic
+//! has no deadline and costs nothing but its look every retention interval.
+
+mod copying;
+mod hosted;
+mod open;
+mod producers;
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use commitlog::Resources;
+use machine::replica::{Membership, Position};
+use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use hosted::Hosted;
+
+use super::{
+    Config,
+    append::{Acks, AppendError, Appended},
+    clock::Clock,
+    handle::DeleteError,
+    metrics::Metrics,
+    peers::{Fetchers, Sessions},
+    proposals::Proposals,
+    roster::Roster,
+    settings::Settings,
+    sync::Syncers,
+};
+
+/// What a driver is asked to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Open the replica if it is not, and take over what the cluster agreed on.
+    Assign {
+        partition: TopicPartition,
+        topic: Arc<str>,
+        membership: Membership,
+        settings: Arc<Settings>,
+    },
+    /// The replica is not to be here any more: close it and remove its files.
+    Remove {
+        partition: TopicPartition,
+    },
+    Append {
+        partition: TopicPartition,
+        batch: Batch,
+        acks: Acks,
+        timeout: Duration,
+        log_append_time: Option<i64>,
+        answer: oneshot::Sender<Result<Appended, AppendError>>,
+        permit: OwnedSemaphorePermit,
+    },
+    DeleteRecords {
+        partition: TopicPartition,
+        before: Offset,
+        answer: oneshot::Sender<Result<Offset, DeleteError>>,
+    },
+    /// A follower says how far it has come.
+    FollowerAt {
+        partition: TopicPartition,
+        from: BrokerId,
+        position: Position,
+    },
+    /// A leader's answer to this follower.
+    Fetched {
+        partition: TopicPartition,
+        epoch: Epoch,
+        fetched: Fetched,
+        /// False when it could not be used.
+        done: oneshot::Sender<bool>,
+    },
+    Synced {
+        partition: TopicPartition,
+        outcome: Result<Offset, String>,
+    },
+    ProposalRefused {
+        partition: TopicPartition,
+    },
+    /// Close every replica; answered when all is on disk.
+    Stop {
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// What a leader has for a follower.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    Records {
+        /// Where the follower asked from.
+        from: Offset,
+        batches: bytes::Bytes,
+        high_watermark: Offset,
+        log_start: Offset,
+    },
+    /// The logs part: an epoch of the leader and where it ends there.
+    Diverging {
+        from: Offset,
+        known: (Epoch, Offset),
+    },
+    /// The leader's log begins later than the follower's ends.
+    Reset { from: Offset, start: Offset },
+}
+
+/// Where jobs for one driver go. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mailbox(Arc<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    /// The driver is gone: jobs are dropped, and with them the answers they wait for.
+    closed: bool,
+}
+
+/// What all drivers of a broker use.
+pub(super) struct Context {
+    pub this: BrokerId,
+    pub config: Config,
+    pub directory: std::path::PathBuf,
+    pub opened_after: commitlog::Shutdown,
+    pub resources: Resources,
+    pub clock: Clock,
+    pub roster: Roster,
+    pub sessions: Sessions,
+    pub fetchers: Fetchers,
+    pub proposals: Proposals,
+    pub syncers: Syncers,
+    pub metrics: Metrics,
+    pub room: Arc<tokio::sync::Semaphore>,
+}
+
+struct Driver {
+    context: Arc<Context>,
+    mailbox: Mailbox,
+    hosted: HashMap<TopicPartition, Hosted>,
+    /// When a partition wants to look at the clock, earliest first.
+    deadlines: BTreeSet<(i64, TopicPartition)>,
+    /// Partitions touched since the last write.
+    touched: BTreeSet<TopicPartition>,
+    sweep_at_ms: i64,
+}
+
+// === impl Mailbox ===
+
+impl Mailbox {
+    pub(super) fn send(&self, job: Job) {
+        let mut state = self.0.state.lock();
+        if state.closed {
+            drop(state);
+            drop(job);
+            return;
+        }
+        state.jobs.push_back(job);
+        // The driver looks again before it sleeps: only the first job has to wake it.
+        if state.jobs.len() == 1 {
+            self.0.filled.notify_one();
+        }
+    }
+
+    /// All that waits; waits itself until there is something or `until` has come.
+    fn take(&self, until: Instant) -> VecDeque<Job> {
+        let mut state = self.0.state.lock();
+        while state.jobs.is_empty() {
+            if self.0.filled.wait_until(&mut state, until).timed_out() {
+                break;
+            }
+        }
+        std::mem::take(&mut state.jobs)
+    }
+
+    fn close(&self) {
+        let left = {
+            let mut state = self.0.state.lock();
+            state.closed = true;
+            std::mem::take(&mut state.jobs)
+        };
+        drop(left);
+    }
+}
+
+/// Whatever ends the driver, nobody waits for it afterwards.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.mailbox.close();
+        if std::thread::panicking() {
+            tracing::error!("a partition driver failed: its partitions are offline");
+        }
+    }
+}
+
+/// Starts a driver that reads `mailbox`.
+pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> std::io::Result<()> {
+    let now_ms = context.clock.now_ms();
+    let mut driver = Driver {
+        sweep_at_ms: now_ms + context.config.sweep_ms,
+        context,
+        mailbox,
+        hosted: HashMap::new(),
+        deadlines: BTreeSet::new(),
+        touched: BTreeSet::new(),
+    };
+    std::thread::Builder::new()
+        .name(format!("partition-{number}"))
+        .spawn(move || driver.run())
+        .map(|_| ())
+}
+
+// === impl Driver ===
+
+impl Driver {
+    fn run(&mut self) {
+        loop {
+            let jobs = self.mailbox.take(self.next_look());
+            let now_ms = self.context.clock.now_ms();
+            for job in jobs {
+                if let Job::Stop { done } = job {
+                    self.mailbox.close();
+                    self.close();
+                    // Nobody waits any more when the receiver is gone.
+                    let _unheard = done.send(());
+                    return;
+                }
+                self.handle(job, now_ms);
+            }
+            self.write(now_ms);
+            self.look_at_clock(now_ms);
+        }
+    }
+
+    fn next_look(&self) -> Instant {
+        let due = self
+            .deadlines
+            .first()
+            .map_or(self.sweep_at_ms, |(at, _)| (*at).min(self.sweep_at_ms));
+        let wait = due.saturating_sub(self.context.clock.now_ms()).max(0);
+        Instant::now() + Duration::from_millis(wait.cast_unsigned())
+    }
+
+    fn handle(&mut self, job: Job, now_ms: i64) {
+        match job {
+            Job::Assign {
+                partition,
+                topic,
+                membership,
+                settings,
+            } => self.assign(partition, &topic, membership, settings, now_ms),
+            Job::Remove { partition } => self.remove(partition),
+            Job::Append {
+                partition,
+                batch,
+                acks,
+                timeout,
+                log_append_time,
+                answer,
+                permit,
+            } => self.with(partition, |hosted| {
+                let deadline_ms = now_ms.saturating_add(millis(timeout));
+                hosted.admit(batch, acks, deadline_ms, log_append_time, answer, permit);
+            }),
+            Job::DeleteRecords {
+                partition,
+                before,
+                answer,
+            } => self.with(partition, |hosted| {
+                let _unheard = answer.send(hosted.delete_records(before));
+            }),
+            Job::FollowerAt {
+                partition,
+                from,
+                position,
+            } => self.with(partition, |hosted| {
+                hosted.follower_at(from, position, now_ms)
+            }),
+            Job::Fetched {
+                partition,
+                epoch,
+                fetched,
+                done,
+            } => self.with(partition, |hosted| {
+                let used = hosted.fetched(epoch, fetched);
+                let _unheard = done.send(used);
+            }),
+            Job::Synced { partition, outcome } => {
+                self.with(partition, |hosted| hosted.synced(outcome, now_ms));
+            }
+            Job::ProposalRefused { partition } => {
+                self.with(partition, |hosted| hosted.proposal_refused(now_ms));
+            }
+            Job::Stop { .. } => {}
+        }
+    }
+
+    fn with(&mut self, partition: TopicPartition, f: impl FnOnce(&mut Hosted)) {
+        if let Some(hosted) = self.hosted.get_mut(&partition) {
+            f(hosted);
+            self.touched.insert(partition);
+        }
+    }
+
+    fn assign(
+        &mut self,
+        partition: TopicPartition,
+        topic: &Arc<str>,
+        membership: Membership,
+        settings: Arc<Settings>,
+        now_ms: i64,
+    ) {
+        if !self.hosted.contains_key(&partition) {
+            let opened = Hosted::open(
+                &self.context,
+                partition,
+                topic,
+                &membership,
+                settings.clone(),
+                &self.mailbox,
+            );
+            match opened {
+                Ok(hosted) => {
+                    self.context.roster.opened(hosted.handle());
+                    self.hosted.insert(partition, hosted);
+                }
+                Err(error) => {
+                    self.context.metrics.failed(partition, true);
+                    tracing::error!(
+                        %partition,
+                        %topic,
+                        error = &error as &dyn std::error::Error,
+                        "replica is offline: its log cannot be opened"
+                    );
+                    return;
+                }
+            }
+        }
+        self.with(partition, |hosted| {
+            hosted.assign(membership, settings, now_ms)
+        });
+        self.context.roster.changed();
+    }
+
+    fn remove(&mut self, partition: TopicPartition) {
+        self.context.metrics.failed(partition, false);
+        self.context.roster.closed(partition);
+        self.touched.remove(&partition);
+        if let Some(mut hosted) = self.hosted.remove(&partition) {
+            if let Some(at) = hosted.deadline_ms.take() {
+                self.deadlines.remove(&(at, partition));
+            }
+            hosted.remove();
+        }
+    }
+
+    /// One write for each partition with something to write, then what follows from it.
+    fn write(&mut self, now_ms: i64) {
+        for partition in std::mem::take(&mut self.touched) {
+            let Some(hosted) = self.hosted.get_mut(&partition) else {
+                continue;
+            };
+            hosted.write(now_ms);
+            hosted.publish();
+            let due = hosted.next_deadline();
+            let before = std::mem::replace(&mut hosted.deadline_ms, due);
+            if before != due {
+                if let Some(at) = before {
+                    self.deadlines.remove(&(at, partition));
+                }
+                if let Some(at) = due {
+                    self.deadlines.insert((at, partition));
+                }
+            }
+        }
+    }
+
+    fn look_at_clock(&mut self, now_ms: i64) {
+        while let Some((at, partition)) = self.deadlines.first().copied()
+            && at <= now_ms
+        {
+            self.deadlines.pop_first();
+            if let Some(hosted) = self.hosted.get_mut(&partition) {
+                hosted.deadline_ms = None;
+                hosted.tick(now_ms);
+                self.touched.insert(partition);
+            }
+        }
+        if now_ms >= self.sweep_at_ms {
+            self.sweep_at_ms = now_ms + self.context.config.sweep_ms;
+            for hosted in self.hosted.values_mut() {
+                hosted.sweep(now_ms);
+            }
+        }
+        self.write(now_ms);
+    }
+
+    fn close(&mut self) {
+        for (partition, hosted) in self.hosted.drain() {
+            self.context.roster.closed(partition);
+            hosted.close();
+        }
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,106 @@
+//! A follower takes over what its leader sent.
+
+use commitlog::Error;
+use machine::replica::divergence;
+use model::{Epoch, Offset, batch};
+
+use super::{Fetched, hosted::Hosted, producers};
+
+impl Hosted {
+    /// Applies a leader's answer. False when it could not be used: the bytes are bad or the disk
+    /// refused. An answer to a question of the past is used up without effect.
+    pub(super) fn fetched(&mut self, epoch: Epoch, fetched: Fetched) -> bool {
+        let end = self.log.end_offset();
+        let from = match &fetched {
+            Fetched::Records { from, .. }
+            | Fetched::Diverging { from, .. }
+            | Fetched::Reset { from, .. } => *from,
+        };
+        let current = self.machine.membership().leader_epoch;
+        if self.machine.is_leading() || current != epoch || from != end {
+            return true;
+        }
+        let applied = match fetched {
+            Fetched::Records {
+                batches,
+                high_watermark,
+                log_start,
+                ..
+            } => self.copy(batches, high_watermark, log_start),
+            Fetched::Diverging { known, .. } => self.cut(known),
+            Fetched::Reset { start, .. } => self.reset(start),
+        };
+        if let Err(error) = &applied {
+            tracing::error!(
+                partition = %self.partition,
+                error = error as &dyn std::error::Error,
+                "the leader's records cannot be taken over"
+            );
+        }
+        applied.is_ok()
+    }
+
+    fn copy(
+        &mut self,
+        bytes: bytes::Bytes,
+        high_watermark: Offset,
+        log_start: Offset,
+    ) -> Result<(), Error> {
+        if !bytes.is_empty() {
+            let batches = batch::split(bytes)?;
+            for batch in &batches {
+                batch.verify_crc()?;
+            }
+            let run: Vec<bytes::Bytes> = batches.iter().map(|b| b.bytes.clone()).collect();
+            self.log.append(&run)?;
+            for batch in &batches {
+                self.machine.observe_copied(&batch.header);
+            }
+            self.wrote(self.context.clock.now_ms());
+        }
+        // What the leader deleted goes here too, but nothing above what is known to be committed.
+        let upto = log_start.min(high_watermark).min(self.log.end_offset());
+        if upto > self.log.start_offset() {
+            self.log.delete_before(upto)?;
+        }
+        let effects = self.machine.copied(self.ends(), high_watermark);
+        self.act(effects);
+        Ok(())
+    }
+
+    fn cut(&mut self, known: (Epoch, Offset)) -> Result<(), Error> {
+        let end = self.log.end_offset();
+        let own = self.shared.reader.epoch_end(known.0);
+        let to = divergence::cut_to(known, own, end);
+        tracing::info!(
+            partition = %self.partition,
+            from = %end,
+            %to,
+            epoch = %known.0,
+            "log parted from the leader's and is cut"
+        );
+        producers::forget(&self.directory);
+        self.log.truncate_to(to)?;
+        let effects = self
+            .machine
+            .truncated(self.ends(), self.recount_producers());
+        self.act(effects);
+        Ok(())
+    }
+
+    fn reset(&mut self, start: Offset) -> Result<(), Error> {
+        tracing::warn!(
+            partition = %self.partition,
+            end = %self.log.end_offset(),
+            %start,
+            "the leader's log begins later: starting over there"
+        );
+        producers::forget(&self.directory);
+        self.log.reset_to(start)?;
+        let effects = self
+            .machine
+            .truncated(self.ends(), self.recount_producers());
+        self.act(effects);
+        Ok(())
+    }
+}

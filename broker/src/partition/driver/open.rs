@@ -1,0 +1,133 @@
+//! Opening a replica's log.
+
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+use arc_swap::ArcSwap;
+use commitlog::{Error, Log};
+use machine::replica::{Ends, Membership, Replica};
+use model::{Epoch, TopicPartition};
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use super::{
+    Context, Mailbox,
+    hosted::{Hosted, SyncState},
+    producers,
+};
+use crate::partition::{
+    clock,
+    handle::{Progress, Role, Shared, Snapshot},
+    settings::Settings,
+};
+
+/// Where the logs of a data directory are.
+pub(in crate::partition) const PARTITIONS: &str = "partitions";
+
+impl Hosted {
+    /// Opens or makes the log. A damaged one is moved aside and begun anew when others in the in-sync
+    /// set have its records; otherwise it stays as it is, for a person to look at.
+    pub(super) fn open(
+        context: &Arc<Context>,
+        partition: TopicPartition,
+        topic: &str,
+        membership: &Membership,
+        settings: Arc<Settings>,
+        mailbox: &Mailbox,
+    ) -> Result<Self, Error> {
+        let name = format!("{}-{}", partition.topic, partition.partition);
+        let directory = context.directory.join(PARTITIONS).join(name);
+        let config = commitlog::Config {
+            opened_after: context.opened_after,
+            ..settings.log(&context.resources)
+        };
+        let opened = match Log::open(&directory, config.clone()) {
+            Err(error @ Error::Corrupt { .. }) => {
+                let elsewhere = membership.leader.is_some_and(|l| l != context.this)
+                    && membership.in_sync.iter().any(|b| *b != context.this);
+                if !elsewhere {
+                    return Err(error);
+                }
+                let aside = set_aside(&directory)?;
+                tracing::error!(
+                    %partition,
+                    error = &error as &dyn std::error::Error,
+                    aside = %aside.display(),
+                    "damaged log is set aside and copied from its leader again"
+                );
+                Log::open(&directory, config)
+            }
+            other => other,
+        };
+        let (log, recovered) = opened?;
+        if recovered.cut_bytes > 0 {
+            tracing::warn!(
+                %partition,
+                bytes = recovered.cut_bytes,
+                end = %log.end_offset(),
+                "torn end of the log was cut"
+            );
+        }
+        let reader = log.reader();
+        let ends = Ends {
+            start: reader.start_offset(),
+            end: reader.end_offset(),
+            synced: reader.synced_offset(),
+        };
+        let producers = producers::recount(&directory, &reader);
+        let machine = Replica::new(
+            context.this,
+            settings.rules(&context.config),
+            ends,
+            ends.start,
+            producers,
+        );
+        let shared = Arc::new(Shared {
+            partition,
+            mailbox: mailbox.clone(),
+            reader,
+            settings: ArcSwap::new(settings),
+            snapshot: RwLock::new(Snapshot {
+                role: Role::Follower,
+                leader: None,
+                leader_epoch: Epoch::UNKNOWN,
+                partition_epoch: -1,
+                replicas: Vec::new(),
+                isr: Vec::new(),
+                min_isr: 1,
+                high_watermark: ends.start,
+                watermark_settled: true,
+            }),
+            progress: watch::channel(Progress::default()).0,
+            room: context.room.clone(),
+            room_max: u32::try_from(context.config.queue_bytes_max).unwrap_or(u32::MAX),
+        });
+        Ok(Self {
+            context: context.clone(),
+            partition,
+            records: context.metrics.records(topic),
+            directory,
+            producers_at: ends.end,
+            log,
+            machine,
+            shared,
+            staged: Vec::new(),
+            staged_records: 0,
+            waiting: HashMap::new(),
+            next_token: 0,
+            sync: SyncState::default(),
+            following: None,
+            deadline_ms: None,
+            warm_since_ms: None,
+        })
+    }
+}
+
+fn set_aside(directory: &Path) -> Result<std::path::PathBuf, Error> {
+    let aside = directory.with_extension(format!("damaged-{}", clock::wall_ms()));
+    std::fs::rename(directory, &aside).map_err(|source| Error::Io {
+        doing: "set aside",
+        path: directory.into(),
+        source,
+    })?;
+    Ok(aside)
+}

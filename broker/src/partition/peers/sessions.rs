@@ -1,0 +1,335 @@
+//! The leader's side: who follows what from here, and how far each has come.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures::{FutureExt, future::BoxFuture};
+use machine::replica::divergence;
+use model::{BrokerId, Epoch, Offset, TopicPartition};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+
+use super::frame::{Answer, Request, Response, Standing};
+use crate::{
+    partition::{Config, Handle, Roster, driver::Job, handle::Role, read},
+    peer,
+};
+
+/// Sessions of the followers of this broker. Cheap to clone.
+#[derive(Clone)]
+pub(in crate::partition) struct Sessions(Arc<Inner>);
+
+struct Inner {
+    roster: Roster,
+    wait: Duration,
+    partition_bytes_max: usize,
+    response_bytes_max: usize,
+    by_follower: RwLock<HashMap<BrokerId, Arc<Session>>>,
+}
+
+struct Session {
+    number: u64,
+    follower: BrokerId,
+    state: Mutex<State>,
+    /// Something to say, or a newer request.
+    news: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    entries: HashMap<TopicPartition, Entry>,
+    /// Partitions to look at; looked at when the next answer is put together.
+    ready: BTreeSet<TopicPartition>,
+    /// Requests so far: an older one that still waits gives way.
+    turn: u64,
+}
+
+struct Entry {
+    standing: Standing,
+    /// Records were sent from here and the follower has not said what became of them.
+    sent: bool,
+    /// The machine knows the standing.
+    reported: bool,
+    /// Watermark that the follower was told last.
+    told: Offset,
+}
+
+// === impl Sessions ===
+
+impl Sessions {
+    pub(in crate::partition) fn new(config: &Config, roster: Roster) -> Self {
+        Self(Arc::new(Inner {
+            roster,
+            wait: Duration::from_millis(config.fetch_wait_ms),
+            partition_bytes_max: config.fetch_bytes_max,
+            response_bytes_max: config.response_bytes_max,
+            by_follower: RwLock::default(),
+        }))
+    }
+
+    /// The log of a partition led here has more.
+    pub(in crate::partition) fn grown(&self, partition: TopicPartition, replicas: &[BrokerId]) {
+        let by_follower = self.0.by_follower.read();
+        for replica in replicas {
+            if let Some(session) = by_follower.get(replica) {
+                session.look_at(partition);
+            }
+        }
+    }
+
+    /// This broker began or ceased to lead a partition.
+    pub(in crate::partition) fn role_changed(&self, partition: TopicPartition) {
+        for session in self.0.by_follower.read().values() {
+            session.look_at(partition);
+        }
+    }
+
+    /// Takes a request in; order among the requests of a session is that of the calls.
+    fn take(&self, from: BrokerId, request: Request) -> Option<(Arc<Session>, u64)> {
+        let session = if request.full {
+            let session = Arc::new(Session {
+                number: request.session,
+                follower: from,
+                state: Mutex::default(),
+                news: Notify::new(),
+            });
+            let before = self.0.by_follower.write().insert(from, session.clone());
+            if let Some(before) = before {
+                before.state.lock().turn += 1;
+                before.news.notify_waiters();
+            }
+            session
+        } else {
+            let session = self.0.by_follower.read().get(&from).cloned()?;
+            if session.number != request.session {
+                return None;
+            }
+            session
+        };
+        let turn = {
+            let mut state = session.state.lock();
+            for partition in request.removed {
+                state.entries.remove(&partition);
+            }
+            for (partition, standing) in request.changed {
+                let told = state
+                    .entries
+                    .get(&partition)
+                    .map_or(Offset::UNKNOWN, |e| e.told);
+                let entry = Entry {
+                    standing,
+                    sent: false,
+                    reported: false,
+                    told,
+                };
+                state.entries.insert(partition, entry);
+                state.ready.insert(partition);
+            }
+            state.turn += 1;
+            state.turn
+        };
+        session.news.notify_waiters();
+        // Acknowledgements count at once, whenever the answer is put together.
+        self.report(&session);
+        Some((session, turn))
+    }
+
+    /// Tells the machines of partitions led here how far the follower has come.
+    fn report(&self, session: &Session) {
+        let mut state = session.state.lock();
+        let State { entries, ready, .. } = &mut *state;
+        for partition in ready.iter() {
+            if let Some(entry) = entries.get_mut(partition)
+                && !entry.reported
+                && let Some(handle) = self.leading(*partition, entry.standing.epoch)
+                && !is_diverging(&handle, &entry.standing)
+            {
+                entry.reported = true;
+                handle.0.mailbox.send(Job::FollowerAt {
+                    partition: *partition,
+                    from: session.follower,
+                    position: entry.standing.position,
+                });
+            }
+        }
+    }
+
+    fn leading(&self, partition: TopicPartition, epoch: Epoch) -> Option<Handle> {
+        let handle = self.0.roster.get(partition)?;
+        let leads = {
+            let now = handle.0.snapshot.read();
+            now.role == Role::Leader && now.leader_epoch == epoch
+        };
+        leads.then_some(handle)
+    }
+
+    async fn answer(self, session: Arc<Session>, turn: u64) -> Response {
+        let over = tokio::time::sleep(self.0.wait);
+        tokio::pin!(over);
+        loop {
+            let news = session.news.notified();
+            tokio::pin!(news);
+            // From here on no news is missed.
+            news.as_mut().enable();
+            self.report(&session);
+            let (found, superseded) = self.collect(&session, turn);
+            if !found.is_empty() || superseded {
+                return Response::Partitions(found);
+            }
+            tokio::select! {
+                () = news => {}
+                () = &mut over => return Response::Partitions(self.watermarks(&session)),
+            }
+        }
+    }
+
+    /// What there is to say now, up to the bound of an answer; and whether a newer request waits.
+    fn collect(
+        &self,
+        session: &Session,
+        turn: u64,
+    ) -> (Vec<(TopicPartition, Epoch, Answer)>, bool) {
+        let mut state = session.state.lock();
+        if state.turn != turn {
+            return (Vec::new(), true);
+        }
+        let mut found = Vec::new();
+        let mut left = self.0.response_bytes_max;
+        while left > 0
+            && let Some(partition) = state.ready.pop_first()
+        {
+            let Some(entry) = state.entries.get_mut(&partition) else {
+                continue;
+            };
+            let epoch = entry.standing.epoch;
+            let Some(handle) = self.leading(partition, epoch) else {
+                // Looked at again when the role changes.
+                continue;
+            };
+            if entry.sent {
+                continue;
+            }
+            let max = left.min(self.0.partition_bytes_max);
+            if let Some(answer) = self.look(&handle, &entry.standing, max) {
+                left = left.saturating_sub(answer.size_bytes());
+                entry.sent = true;
+                if let Answer::Records { high_watermark, .. } = &answer {
+                    entry.told = *high_watermark;
+                }
+                found.push((partition, epoch, answer));
+            }
+        }
+        (found, false)
+    }
+
+    /// Watermarks that moved since the followers were told, without records.
+    fn watermarks(&self, session: &Session) -> Vec<(TopicPartition, Epoch, Answer)> {
+        let mut state = session.state.lock();
+        let mut found = Vec::new();
+        for (partition, entry) in &mut state.entries {
+            let epoch = entry.standing.epoch;
+            if entry.sent {
+                continue;
+            }
+            let Some(handle) = self.leading(*partition, epoch) else {
+                continue;
+            };
+            let high_watermark = handle.0.snapshot.read().high_watermark;
+            if high_watermark > entry.told {
+                entry.told = high_watermark;
+                entry.sent = true;
+                let answer = Answer::Records {
+                    from: entry.standing.position.next,
+                    high_watermark,
+                    log_start: handle.0.reader.start_offset(),
+                    batches: Vec::new(),
+                };
+                found.push((*partition, epoch, answer));
+            }
+        }
+        found
+    }
+
+    /// What to say to a follower that stands there; `None` when it has everything.
+    fn look(&self, handle: &Handle, standing: &Standing, bytes_max: usize) -> Option<Answer> {
+        let reader = &handle.0.reader;
+        let from = standing.position.next;
+        if let Some(epoch) = standing.last_epoch {
+            let known = read::epoch_end(reader, standing.epoch, epoch);
+            if let Some(known) = divergence::diverging(Some(epoch), from, known) {
+                return Some(Answer::Diverging { from, known });
+            }
+        }
+        let (start, end) = (reader.start_offset(), reader.end_offset());
+        if from < start || from > end {
+            return Some(Answer::Reset { from, start });
+        }
+        if from == end {
+            return None;
+        }
+        match reader.read_until(from, end, bytes_max) {
+            Ok(batches) => Some(Answer::Records {
+                from,
+                high_watermark: handle.0.snapshot.read().high_watermark,
+                log_start: start,
+                batches,
+            }),
+            Err(error) => {
+                tracing::error!(
+                    partition = %handle.0.partition,
+                    error = &error as &dyn std::error::Error,
+                    "records cannot be read for a follower"
+                );
+                None
+            }
+        }
+    }
+}
+
+/// A standing on a log that parted from the leader's acknowledges nothing.
+fn is_diverging(handle: &Handle, standing: &Standing) -> bool {
+    let known = standing
+        .last_epoch
+        .map(|epoch| read::epoch_end(&handle.0.reader, standing.epoch, epoch));
+    known.is_some_and(|known| {
+        divergence::diverging(standing.last_epoch, standing.position.next, known).is_some()
+    })
+}
+
+impl peer::Handler for Sessions {
+    fn call(&self, from: BrokerId, request: Bytes) -> BoxFuture<'static, Bytes> {
+        let taken = match Request::decode(request) {
+            Ok(request) => self.take(from, request),
+            Err(malformed) => {
+                tracing::warn!(broker = %from, %malformed, "follower's request is ignored");
+                None
+            }
+        };
+        let sessions = self.clone();
+        async move {
+            match taken {
+                Some((session, turn)) => sessions.answer(session, turn).await,
+                None => Response::UnknownSession,
+            }
+            .encode()
+        }
+        .boxed()
+    }
+}
+
+// === impl Session ===
+
+impl Session {
+    fn look_at(&self, partition: TopicPartition) {
+        let mut state = self.state.lock();
+        let wanted = state.entries.get(&partition).is_some_and(|e| !e.sent);
+        if wanted && state.ready.insert(partition) {
+            drop(state);
+            self.news.notify_waiters();
+        }
+    }
+}

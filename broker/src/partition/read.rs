@@ -1,0 +1,183 @@
+//! Reading: beside appends, straight from the log.
+
+use bytes::Bytes;
+use commitlog::Reader;
+use machine::replica::divergence;
+use model::{
+    BrokerId, Epoch, Offset,
+    batch::{Batch, Record, Records},
+};
+
+use super::{handle::Snapshot, inflate};
+
+/// A range to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    pub offset: Offset,
+    /// The first batch comes whole however small this is.
+    pub max_bytes: usize,
+    pub limit: Limit,
+    /// What the caller believes the leader epoch to be; checked when given.
+    pub leader_epoch: Option<Epoch>,
+    /// Epoch of the last record the caller has; looked at for divergence when given.
+    pub last_fetched_epoch: Option<Epoch>,
+}
+
+/// How far a read may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    HighWatermark,
+    LastStable,
+    LogEnd,
+}
+
+#[derive(Clone, Debug)]
+pub struct ReadData {
+    /// Each one whole batch or a run of them.
+    pub batches: Vec<Bytes>,
+    pub high_watermark: Offset,
+    pub last_stable_offset: Offset,
+    pub log_start: Offset,
+    /// The caller's log parted from this one: largest epoch at or below the asked one, and its end.
+    /// No batches then.
+    pub diverging: Option<(Epoch, Offset)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error("this broker does not lead the partition")]
+    NotLeader {
+        leader: Option<BrokerId>,
+        epoch: Epoch,
+    },
+    #[error("offset is outside [{start}, {end}]")]
+    OffsetOutOfRange { start: Offset, end: Offset },
+    /// The caller's leader epoch is older than this replica's.
+    #[error("leader epoch is old, {0} is current")]
+    FencedEpoch(Epoch),
+    /// The caller's leader epoch is newer than this replica's.
+    #[error("leader epoch is not known here yet, {0} is current")]
+    UnknownEpoch(Epoch),
+    /// A new leader does not know yet how far its predecessor had come.
+    #[error("offset is not available yet")]
+    NotAvailable,
+    #[error("{0}")]
+    Storage(String),
+}
+
+/// A record found by its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedOffset {
+    pub offset: Offset,
+    /// Milliseconds since 1970.
+    pub timestamp: i64,
+    pub epoch: Epoch,
+}
+
+/// See [`super::Handle::read`].
+pub(super) fn read(reader: &Reader, now: &Snapshot, read: &Read) -> Result<ReadData, ReadError> {
+    if let Some(epoch) = read.leader_epoch {
+        if epoch < now.leader_epoch {
+            return Err(ReadError::FencedEpoch(now.leader_epoch));
+        }
+        if epoch > now.leader_epoch {
+            return Err(ReadError::UnknownEpoch(now.leader_epoch));
+        }
+    }
+    let mut data = ReadData {
+        batches: Vec::new(),
+        high_watermark: now.high_watermark,
+        last_stable_offset: now.high_watermark,
+        log_start: reader.start_offset(),
+        diverging: None,
+    };
+    if let Some(epoch) = read.last_fetched_epoch {
+        let known = epoch_end(reader, now.leader_epoch, epoch);
+        data.diverging = divergence::diverging(Some(epoch), read.offset, known);
+        if data.diverging.is_some() {
+            return Ok(data);
+        }
+    }
+    let end = reader.end_offset();
+    if read.offset < data.log_start || read.offset > end {
+        return Err(ReadError::OffsetOutOfRange {
+            start: data.log_start,
+            end,
+        });
+    }
+    let limit = match read.limit {
+        Limit::HighWatermark | Limit::LastStable => now.high_watermark,
+        Limit::LogEnd => end,
+    };
+    data.batches = reader.read_until(read.offset, limit, read.max_bytes)?;
+    Ok(data)
+}
+
+/// Where `asked` ends in this log (KIP-101). The current epoch has begun at the latest at the end, with
+/// or without records.
+pub(super) fn epoch_end(reader: &Reader, current: Epoch, asked: Epoch) -> (Epoch, Offset) {
+    let end = reader.end_offset();
+    if asked > current || asked < Epoch(0) {
+        return (Epoch::UNKNOWN, Offset::UNKNOWN);
+    }
+    match reader.latest_epoch() {
+        Some(latest) if asked <= latest => reader.epoch_end(asked),
+        _ if asked == current => (asked, end),
+        Some(latest) => (latest, end),
+        None => (asked, end),
+    }
+}
+
+/// The first record as new as asked.
+pub(super) fn offset_for_time(
+    reader: &Reader,
+    timestamp: i64,
+) -> Result<Option<TimedOffset>, ReadError> {
+    let Some(batch) = reader.batch_for_time(timestamp)? else {
+        return Ok(None);
+    };
+    let start = reader.start_offset();
+    find(&batch, |r| r.timestamp >= timestamp && r.offset >= start)
+}
+
+/// The first of the records with the newest timestamp.
+pub(super) fn max_timestamp(reader: &Reader) -> Result<Option<TimedOffset>, ReadError> {
+    let Some(batch) = reader.newest_batch()? else {
+        return Ok(None);
+    };
+    let newest = batch.header.max_timestamp;
+    find(&batch, |r| r.timestamp == newest)
+}
+
+fn find(batch: &Batch, wanted: impl Fn(&Record) -> bool) -> Result<Option<TimedOffset>, ReadError> {
+    let failed = |e: &dyn std::fmt::Display| ReadError::Storage(e.to_string());
+    let codec = batch.header.compression();
+    let records = if codec == 0 {
+        batch.records()
+    } else {
+        let payload = inflate::inflate(codec, &batch.payload()).map_err(|e| failed(&e))?;
+        Records::of_payload(batch.header, payload)
+    };
+    for record in records {
+        let record = record.map_err(|e| failed(&e))?;
+        if wanted(&record) {
+            return Ok(Some(TimedOffset {
+                offset: record.offset,
+                timestamp: record.timestamp,
+                epoch: batch.header.leader_epoch,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+impl From<commitlog::Error> for ReadError {
+    fn from(error: commitlog::Error) -> Self {
+        match error {
+            commitlog::Error::OutOfRange { start, end, .. } => {
+                Self::OffsetOutOfRange { start, end }
+            }
+            other => Self::Storage(other.to_string()),
+        }
+    }
+}

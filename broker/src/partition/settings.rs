@@ -1,0 +1,54 @@
+//! A topic's keys in the words of the log and of the replica machine.
+
+use api::config::topic;
+use commitlog::Resources;
+use machine::replica::Rules;
+
+use super::Config;
+
+/// Settings of one topic.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Settings(topic::Settings);
+
+/// The least the catalogue allows is 1 MiB; a segment never has to hold less than a batch.
+const SEGMENT_BYTES_MIN: u64 = 1 << 14;
+
+impl Settings {
+    pub(super) fn new(topic: topic::Settings) -> Self {
+        Self(topic)
+    }
+
+    pub(super) fn topic(&self) -> &topic::Settings {
+        &self.0
+    }
+
+    /// Every append is synced before it is acknowledged. Larger intervals are covered by the
+    /// background sync, which is more eager than any of them.
+    pub(super) fn synced_only(&self) -> bool {
+        self.0.flush_messages <= 1
+    }
+
+    pub(super) fn rules(&self, config: &Config) -> Rules {
+        Rules {
+            in_sync_min: self.0.min_insync_replicas,
+            lag_max_ms: config.lag_max_ms,
+            synced_only: self.synced_only(),
+        }
+    }
+
+    pub(super) fn log(&self, resources: &Resources) -> commitlog::Config {
+        let t = &self.0;
+        commitlog::Config {
+            segment_bytes: t.segment_bytes.max(SEGMENT_BYTES_MIN),
+            segment_ms: t.segment_ms,
+            index_bytes_max: t.segment_index_bytes,
+            index_interval_bytes: t.index_interval_bytes,
+            // Without `delete` among the policies nothing goes by age or size.
+            retention_ms: t.retention_ms.filter(|_| t.delete),
+            retention_bytes: t.retention_bytes.filter(|_| t.delete),
+            delete_delay_ms: t.file_delete_delay_ms,
+            resources: resources.clone(),
+            ..commitlog::Config::default()
+        }
+    }
+}

@@ -1,0 +1,253 @@
+use super::*;
+
+fn producer(sequence: i32) -> Bytes {
+    let mut b = Builder::default().producer(7, 0, sequence);
+    b.push(clock::wall_ms(), None, Some(b"v"));
+    b.build().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restart_finds_records_and_producers_again() {
+    let mut cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    for sequence in 0..3 {
+        handle
+            .append(append(producer(sequence), Acks::All))
+            .await
+            .unwrap();
+    }
+    for left in [Shutdown::Unclean, Shutdown::Clean] {
+        let broker = cluster.brokers.get_mut(&1).unwrap();
+        broker.partitions.stop().await;
+        let directory = broker.directory.path().to_owned();
+        broker.partitions = begin(
+            &cluster.metadata,
+            &broker.mesh,
+            &directory,
+            left,
+            Config::default(),
+        );
+        let handle = cluster
+            .until(1, partition, |s| s.high_watermark == Offset(3))
+            .await;
+        let again = handle.append(append(producer(1), Acks::All)).await.unwrap();
+        assert_eq!(
+            again.base_offset,
+            Offset(1),
+            "a duplicate is answered with its place"
+        );
+        let gap = handle.append(append(producer(5), Acks::All)).await;
+        assert!(matches!(
+            gap,
+            Err(AppendError::OutOfOrderSequence { expected: 3, .. })
+        ));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handles_of_a_stopped_broker_say_so() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    cluster.brokers[&1].partitions.stop().await;
+    let late = tokio::time::timeout(
+        Duration::from_secs(10),
+        handle.append(append(values(&["v"]), Acks::All)),
+    );
+    assert_eq!(late.await.expect("answered"), Err(AppendError::Stopping));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_topic_leaves_no_files() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    handle
+        .append(append(values(&["v"]), Acks::All))
+        .await
+        .unwrap();
+    let directory = cluster.brokers[&1].directory.path().join("partitions");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
+    let roster = cluster.brokers[&1].partitions.roster();
+    let mut changes = roster.changes();
+    cluster
+        .submit(Command::DeleteTopic {
+            id: partition.topic,
+        })
+        .await;
+    changes
+        .wait_for(|_| roster.get(partition).is_none())
+        .await
+        .unwrap();
+    // Files go after the handle: stopping waits for the driver.
+    cluster.brokers[&1].partitions.stop().await;
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_limits_hold_from_the_next_append_on() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    handle
+        .append(append(values(&["v"]), Acks::All))
+        .await
+        .unwrap();
+    let name = cluster.metadata.image().topics[&partition.topic]
+        .name
+        .clone();
+    let mut changes = cluster.brokers[&1].partitions.roster().changes();
+    changes.borrow_and_update();
+    cluster
+        .submit(Command::AlterConfigs {
+            resource: machine::metadata::image::ConfigResource::Topic(name),
+            changes: vec![
+                ("max.message.bytes".into(), Some("70".into())),
+                (
+                    "message.timestamp.type".into(),
+                    Some("LogAppendTime".into()),
+                ),
+            ],
+        })
+        .await;
+    changes.changed().await.unwrap();
+    assert!(matches!(
+        handle
+            .append(append(values(&["too long for that"]), Acks::All))
+            .await,
+        Err(AppendError::MessageTooLarge { max: 70, .. })
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn brokers_time_replaces_the_producers_where_the_topic_says_so() {
+    let cluster = Cluster::start(1).await;
+    let configs = [("message.timestamp.type", "LogAppendTime")];
+    let partition = cluster.topic(&[1], &configs).await;
+    let handle = cluster.handle(1, partition);
+    let mut b = Builder::default();
+    b.push(5, None, Some(b"v"));
+    let appended = handle
+        .append(append(b.build().unwrap(), Acks::All))
+        .await
+        .unwrap();
+    let time = appended.log_append_time.expect("told");
+    assert!(time > 5);
+    let found = handle.offset_for_time(6).unwrap().unwrap();
+    assert_eq!((found.offset, found.timestamp), (Offset(0), time));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn record_is_found_by_time_inside_a_compressed_batch() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    let mut b = Builder::default();
+    for t in [100, 300, 200] {
+        b.push(t, None, Some(b"v"));
+    }
+    handle
+        .append(append(compressed(&b.build().unwrap()), Acks::All))
+        .await
+        .unwrap();
+    for (asked, found) in [(0, Some(0)), (101, Some(1)), (300, Some(1)), (301, None)] {
+        let offset = handle.offset_for_time(asked).unwrap().map(|f| f.offset.0);
+        assert_eq!(offset, found, "asked {asked}");
+    }
+    let newest = handle.max_timestamp().unwrap().unwrap();
+    assert_eq!((newest.offset, newest.timestamp), (Offset(1), 300));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faulty_batches_are_told_apart() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[("cleanup.policy", "compact")]).await;
+    let handle = cluster.handle(1, partition);
+    let bad = |bytes: Bytes| handle.append(append(bytes, Acks::All));
+
+    assert!(matches!(
+        bad(Bytes::new()).await,
+        Err(AppendError::InvalidRecord { index: None, .. })
+    ));
+    assert!(matches!(
+        bad(producer(0)).await,
+        Err(AppendError::InvalidRecord { index: Some(0), .. })
+    ));
+    let mut flipped = values(&["v"]).to_vec();
+    *flipped.last_mut().unwrap() ^= 1;
+    assert_eq!(bad(flipped.into()).await, Err(AppendError::CorruptMessage));
+    let mut cut = compressed(&values(&["v"])).to_vec();
+    cut.truncate(cut.len() - 12);
+    let length = i32::try_from(cut.len() - 12).unwrap();
+    cut[8..12].copy_from_slice(&length.to_be_bytes());
+    let resealed = batch::set_max_timestamp(cut.into(), 5, false);
+    assert!(matches!(
+        bad(resealed).await,
+        Err(AppendError::InvalidRecord { .. })
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn epochs_of_readers_are_checked() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    handle
+        .append(append(values(&["v"]), Acks::All))
+        .await
+        .unwrap();
+    let epoch = handle.status().leader_epoch;
+    let with = |by: i32| Read {
+        leader_epoch: Some(model::Epoch(epoch.0 + by)),
+        ..from(0, Limit::HighWatermark)
+    };
+    assert!(handle.read(with(0)).is_ok());
+    assert_eq!(
+        handle.read(with(1)).unwrap_err(),
+        ReadError::UnknownEpoch(epoch)
+    );
+    assert_eq!(
+        handle.read(with(-1)).unwrap_err(),
+        ReadError::FencedEpoch(epoch)
+    );
+    assert!(matches!(
+        handle.read(from(2, Limit::HighWatermark)),
+        Err(ReadError::OffsetOutOfRange { end: Offset(1), .. })
+    ));
+    assert_eq!(handle.epoch_end(epoch), (epoch, Offset(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_records_go_without_traffic() {
+    let config = Config {
+        sweep_ms: 50,
+        ..Config::default()
+    };
+    let cluster = Cluster::start_with(1, config).await;
+    let configs = [("retention.ms", "200"), ("file.delete.delay.ms", "0")];
+    let partition = cluster.topic(&[1], &configs).await;
+    let handle = cluster.handle(1, partition);
+    handle
+        .append(append(values(&["v"]), Acks::All))
+        .await
+        .unwrap();
+    cluster
+        .until(1, partition, |s| {
+            s.log_start == Offset(1) && s.size_bytes == 0
+        })
+        .await;
+}
+
+/// The same batch with its payload as an lz4 frame.
+fn compressed(plain: &Bytes) -> Bytes {
+    use std::io::Write;
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(plain[..61].to_vec());
+    encoder.write_all(&plain[61..]).unwrap();
+    let mut bytes = encoder.finish().unwrap();
+    let length = i32::try_from(bytes.len() - 12).unwrap();
+    bytes[8..12].copy_from_slice(&length.to_be_bytes());
+    bytes[22] |= 3;
+    let newest = batch::Header::parse(plain).unwrap().max_timestamp;
+    batch::set_max_timestamp(bytes.into(), newest, false)
+}

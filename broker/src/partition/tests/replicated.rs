@@ -1,0 +1,210 @@
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acknowledged_by_all_means_on_every_replica_byte_for_byte() {
+    let cluster = Cluster::start(3).await;
+    let partition = cluster
+        .topic(&[1, 2, 3], &[("min.insync.replicas", "2")])
+        .await;
+    let leader = cluster.handle(1, partition);
+    let mut appends = Vec::new();
+    for i in 0..20 {
+        appends.push(leader.append(append(values(&[&format!("v{i}")]), Acks::All)));
+    }
+    for (i, appended) in futures::future::join_all(appends)
+        .await
+        .into_iter()
+        .enumerate()
+    {
+        assert_eq!(appended.unwrap().base_offset, Offset(i as i64));
+    }
+    let expected = leader
+        .read(from(0, Limit::HighWatermark))
+        .unwrap()
+        .batches
+        .concat();
+    assert_eq!(read(&leader, Limit::HighWatermark).len(), 20);
+    for follower in [2, 3] {
+        let replica = cluster
+            .until(follower, partition, |s| s.high_watermark == Offset(20))
+            .await;
+        let bytes = replica
+            .read(from(0, Limit::LogEnd))
+            .unwrap()
+            .batches
+            .concat();
+        assert_eq!(bytes, expected);
+        assert_eq!(replica.status().role, Role::Follower);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn follower_refuses_appends_and_names_the_leader() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let refused = cluster
+        .handle(2, partition)
+        .append(append(values(&["v"]), Acks::Leader))
+        .await;
+    assert!(
+        matches!(
+            refused,
+            Err(AppendError::NotLeader {
+                leader: Some(BrokerId(1)),
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_only_the_old_leader_had_give_way_to_the_new_leaders() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let old = cluster.handle(1, partition);
+    old.append(append(values(&["both"]), Acks::All))
+        .await
+        .unwrap();
+
+    cluster.disconnect(2);
+    for value in ["lost 1", "lost 2", "lost 3"] {
+        old.append(append(values(&[value]), Acks::Leader))
+            .await
+            .unwrap();
+    }
+    let unacknowledged = append(values(&["lost 4"]), Acks::All);
+    let waiting = tokio::spawn({
+        let old = old.clone();
+        async move { old.append(unacknowledged).await }
+    });
+    cluster
+        .until(1, partition, |s| s.log_end == Offset(5))
+        .await;
+    cluster.fence(1).await;
+    assert!(matches!(
+        waiting.await.unwrap(),
+        Err(AppendError::NotLeader { .. })
+    ));
+    let new = cluster
+        .until(2, partition, |s| s.role == Role::Leader)
+        .await;
+    new.append(append(values(&["kept"]), Acks::All))
+        .await
+        .unwrap();
+
+    cluster.register(1).await;
+    let old = cluster
+        .until(1, partition, |s| s.high_watermark == Offset(2))
+        .await;
+    assert_eq!(read(&old, Limit::LogEnd), ["both", "kept"]);
+    cluster.until(2, partition, |s| s.isr.len() == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lagging_follower_leaves_the_set_and_returns_when_it_has_caught_up() {
+    let config = Config {
+        lag_max_ms: 300,
+        ..Config::default()
+    };
+    let cluster = Cluster::start_with(3, config).await;
+    let partition = cluster
+        .topic(&[1, 2, 3], &[("min.insync.replicas", "3")])
+        .await;
+    let leader = cluster.handle(1, partition);
+    leader
+        .append(append(values(&["a"]), Acks::All))
+        .await
+        .unwrap();
+    cluster.disconnect(3);
+    leader
+        .append(append(values(&["b"]), Acks::Leader))
+        .await
+        .unwrap();
+    cluster.until(1, partition, |s| s.isr.len() == 2).await;
+    let refused = leader.append(append(values(&["c"]), Acks::All)).await;
+    assert_eq!(
+        refused,
+        Err(AppendError::NotEnoughReplicas {
+            in_sync: 2,
+            required: 3
+        })
+    );
+    assert_eq!(
+        leader.status().high_watermark,
+        Offset(1),
+        "not under the minimum"
+    );
+    cluster.connect(3);
+    cluster.until(1, partition, |s| s.isr.len() == 3).await;
+    leader
+        .append(append(values(&["d"]), Acks::All))
+        .await
+        .unwrap();
+    assert_eq!(read(&leader, Limit::HighWatermark), ["a", "b", "d"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flush_before_acknowledgement_waits_for_every_disk() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[("flush.messages", "1")]).await;
+    let leader = cluster.handle(1, partition);
+    for i in 0..5 {
+        leader
+            .append(append(values(&[&format!("v{i}")]), Acks::All))
+            .await
+            .unwrap();
+        for broker in [1, 2] {
+            let synced = cluster.handle(broker, partition).0.reader.synced_offset();
+            assert_eq!(synced, Offset(i + 1), "broker {broker}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_records_go_on_followers_too() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    for _ in 0..4 {
+        leader
+            .append(append(values(&["v"]), Acks::All))
+            .await
+            .unwrap();
+    }
+    assert_eq!(leader.delete_records(Offset(3)).await, Ok(Offset(3)));
+    assert!(matches!(
+        leader.delete_records(Offset(5)).await,
+        Err(DeleteError::OffsetOutOfRange { .. })
+    ));
+    leader
+        .append(append(values(&["v"]), Acks::All))
+        .await
+        .unwrap();
+    cluster
+        .until(2, partition, |s| s.log_start == Offset(3))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_replica_starts_where_the_leaders_log_starts() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    cluster.disconnect(2);
+    cluster.fence(2).await;
+    let leader = cluster.until(1, partition, |s| s.isr.len() == 1).await;
+    for _ in 0..4 {
+        leader
+            .append(append(values(&["v"]), Acks::All))
+            .await
+            .unwrap();
+    }
+    leader.delete_records(Offset(3)).await.unwrap();
+    cluster.connect(2);
+    cluster.register(2).await;
+    let follower = cluster
+        .until(2, partition, |s| s.high_watermark == Offset(4))
+        .await;
+    assert_eq!(follower.status().log_start, Offset(3));
+    cluster.until(1, partition, |s| s.isr.len() == 2).await;
+}
