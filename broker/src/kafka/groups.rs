@@ -3,6 +3,8 @@
 
 mod admin;
 mod membership;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
