@@ -12,7 +12,10 @@ until_true() { # SECONDS WHAT CMD...: polls a state that `kubectl wait` cannot e
 }
 ready() { k wait --for=condition=Ready "$@" --timeout=240s >/dev/null; }
 all_brokers_ready() { k wait --for=condition=Ready pod -l app.kubernetes.io/part-of=millrace --timeout=240s >/dev/null; }
-# flights_job NAME ARGS...: the flights programs in a pod of their own; waits for its end, prints its words, passes its verdict on.
+brokers() { # FORMAT: each broker's address, separated by commas
+  local i separator=; for i in 0 1 2; do printf "%s$1" "$separator" "$i"; separator=,; done
+}
+# start_job NAME ARGS...: the flights programs in a pod of their own. end_job waits, prints its words, passes its verdict on.
 start_job() {
   local name=$1; shift
   local args; args=$(printf '"%s",' "$@")
@@ -36,11 +39,13 @@ spec:
         env:
         - {name: PYTHONPATH, value: /site-packages}
         - {name: PYTHONUNBUFFERED, value: "1"}
-        - {name: KAFKA, value: "flights:9092"}
+        - {name: KAFKA, value: "$(brokers 'flights-%d.flights-brokers:9092')"}
         - {name: AMQP_PASSWORD, valueFrom: {secretKeyRef: {name: flights-client, key: password}}}
-        - {name: AMQP, value: "amqp://flights:\$(AMQP_PASSWORD)@flights:5672/"}
-        - {name: ADMIN, value: "http://flights-0.flights-brokers:9644"}
+        - {name: AMQP, value: "$(brokers 'amqp://flights:$(AMQP_PASSWORD)@flights-%d.flights-brokers:5672/')"}
+        - {name: ADMIN, value: "$(brokers 'http://flights-%d.flights-brokers:9644')"}
         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, readOnlyRootFilesystem: true}
+        volumeMounts: [{name: work, mountPath: /tmp}]
+      volumes: [{name: work, emptyDir: {}}]
 E
 }
 job_ended() { [ -n "$(k get job "$1" -o jsonpath='{.status.conditions[?(@.status=="True")].type}' | grep -E 'Complete|Failed')" ]; }
@@ -48,4 +53,22 @@ end_job() {
   until_true 900 "job $1" job_ended "$1"
   k logs "job/$1" --tail=30
   k get job "$1" -o jsonpath='{.status.succeeded}' | grep -qx 1
+}
+half_way() { k logs "job/$1" 2>/dev/null | grep -q 'half way'; }
+start_flights() { # NAME: starts the example in a pod, returns once half of the flights are consumed
+  start_job "$1" /flights/main.py --at-half 'echo half way'
+  until_true 600 "half of the flights" half_way "$1"
+}
+manifests=$root/e2e/examples/flights/manifests.yaml
+fresh() { # the example's topics, queue, exchange and group as new; the cluster stays
+  k delete topics.millrace.dev,queues.millrace.dev,exchanges.millrace.dev,consumergroups.millrace.dev --all --timeout=120s >/dev/null
+  declare_all
+}
+declare_all() {
+  k apply -f "$here/cluster.yaml" -f <(without_cluster) >/dev/null
+  ready brokercluster/flights
+  for kind in topics queues exchanges consumergroups; do ready "$kind.millrace.dev" --all; done
+}
+without_cluster() { # the example's manifests but for the cluster, which cluster.yaml states for this Kubernetes
+  python3 -c 'import sys; print("---".join(d for d in open(sys.argv[1]).read().split("\n---") if "kind: BrokerCluster" not in d))' "$manifests"
 }
