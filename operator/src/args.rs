@@ -9,7 +9,7 @@ pub struct Args {
     #[arg(long, env = "MILLRACE_NAMESPACE")]
     pub namespace: Option<String>,
     /// Image of brokers whose BrokerCluster names none.
-    #[arg(long, env = "MILLRACE_BROKER_IMAGE")]
+    #[arg(long, env = "MILLRACE_BROKER_IMAGE", default_value = "millrace:latest")]
     pub broker_image: String,
     /// Where /metrics and /healthz are served.
     #[arg(long, default_value = "0.0.0.0:8080")]
@@ -19,6 +19,10 @@ pub struct Args {
     pub lease_namespace: Option<String>,
     #[arg(long, default_value = "millrace-operator")]
     pub lease_name: String,
+    /// Remove the finalizer from every resource and end, for uninstalling. What they stand for in
+    /// the brokers stays.
+    #[arg(long)]
+    pub release: bool,
     /// This operator among several; its pod's name.
     #[arg(long, env = "POD_NAME", default_value = "operator")]
     pub identity: String,

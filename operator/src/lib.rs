@@ -24,6 +24,7 @@ mod finalizer;
 mod lease;
 mod metrics;
 mod queue;
+mod release;
 mod run;
 mod status;
 mod telemetry;

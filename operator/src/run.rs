@@ -27,7 +27,7 @@ use crate::declared::{Declared, Declarer, Desk};
 use crate::directory::{self, Directory};
 use crate::lease::Election;
 use crate::metrics::Metrics;
-use crate::{CLUSTER_LABEL, MANAGER, cluster, telemetry};
+use crate::{CLUSTER_LABEL, MANAGER, cluster, release, telemetry};
 
 type Stop = Shared<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>;
 
@@ -39,6 +39,11 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let client = Client::try_default()
         .await
         .context("cannot find the API server: run in a pod, or set KUBECONFIG")?;
+    if args.release {
+        return release::all(&client, args.namespace.as_deref())
+            .await
+            .context("cannot let go of the resources");
+    }
     let mut registry = Registry::default();
     let metrics = Metrics::register(&mut registry);
     let work = lead(client, args.clone(), metrics);
