@@ -9,7 +9,6 @@ use prometheus_client::registry::Registry;
 pub struct Metrics {
     pub connections: Gauge,
     pub connections_opened: Counter,
-    pub connections_refused: Counter,
     pub logins_refused: Counter,
     pub channels: Gauge,
     pub consumers: Gauge,
@@ -27,8 +26,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Adds them to `registry`; the caller gives the prefix of the front.
+    /// Adds them to `registry`, as `millrace_amqp_*`.
     pub fn register(&self, registry: &mut Registry) {
+        let registry = registry.sub_registry_with_prefix("millrace_amqp");
         let mut gauge = |name, help, metric: &Gauge| registry.register(name, help, metric.clone());
         gauge(
             "connections",
@@ -43,11 +43,6 @@ impl Metrics {
             "connections_opened",
             "AMQP connections that completed the handshake",
             &self.connections_opened,
-        );
-        counter(
-            "connections_refused",
-            "AMQP connections over the limit",
-            &self.connections_refused,
         );
         counter(
             "logins_refused",

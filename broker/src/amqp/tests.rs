@@ -55,7 +55,7 @@ impl Fixture {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        tokio::spawn(serve(listener, front.clone(), stop.clone()));
+        tokio::spawn(serve(vec![listener], front.clone(), stop.clone()));
         Self {
             address,
             stop,

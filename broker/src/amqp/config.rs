@@ -1,0 +1,123 @@
+//! What the front is told at start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::users::{InvalidUsers, Users};
+
+/// Bounds of the front; each is a `millrace.amqp.*` key of the broker's configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `millrace.amqp.connections.max`: connections open at once; the next one is closed unanswered.
+    pub connections_max: usize,
+    /// `millrace.amqp.connections.per.ip.max`: of these, from one address.
+    pub connections_per_address_max: usize,
+    /// `millrace.amqp.handshake.timeout.ms`: from accept to the open vhost.
+    pub handshake_timeout: Duration,
+    /// `millrace.amqp.channel.max`: channels of one connection.
+    pub channel_max: u16,
+    /// `millrace.amqp.frame.max.bytes`: a frame, overhead included.
+    pub frame_max: u32,
+    /// `millrace.amqp.heartbeat.s`: interval offered to clients; 0 = none.
+    pub heartbeat_s: u16,
+    /// `millrace.amqp.message.max.bytes`: a message body.
+    pub message_bytes_max: u64,
+    /// `millrace.amqp.transaction.max.bytes`: publishes that one channel holds before a commit.
+    pub transaction_bytes_max: usize,
+    /// `millrace.amqp.consumers.max`: consumers of one connection.
+    pub consumers_max: usize,
+    /// `millrace.amqp.product` and `millrace.amqp.version`: what clients read in the server properties
+    /// before they use RabbitMQ's extensions.
+    pub product: String,
+    pub version: String,
+}
+
+/// A users file that cannot be used, in one sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum UsersError {
+    #[error(
+        "cannot read the AMQP users file {path}: {source}; make millrace.amqp.users.file a readable file"
+    )]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the AMQP users file {path} is not valid, {source}; write one name:hash a line")]
+    Invalid { path: PathBuf, source: InvalidUsers },
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let wire = amqp_wire::session::Config::default();
+        Self {
+            connections_max: 10_000,
+            connections_per_address_max: 1_024,
+            handshake_timeout: Duration::from_secs(10),
+            channel_max: wire.channel_max,
+            frame_max: wire.frame_max,
+            heartbeat_s: wire.heartbeat_s,
+            message_bytes_max: wire.message_bytes_max,
+            transaction_bytes_max: 64 << 20,
+            consumers_max: 10_000,
+            product: wire.product,
+            version: wire.version,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the keys of the front; what is not given has its default.
+    pub fn from_broker(broker: &crate::Config) -> Self {
+        let own = Self::default();
+        let text = |key: &str, default: String| broker.setting(key).map_or(default, str::to_owned);
+        Self {
+            connections_max: broker
+                .setting_or("millrace.amqp.connections.max", own.connections_max),
+            connections_per_address_max: broker.setting_or(
+                "millrace.amqp.connections.per.ip.max",
+                own.connections_per_address_max,
+            ),
+            handshake_timeout: broker
+                .millis_or("millrace.amqp.handshake.timeout.ms", own.handshake_timeout),
+            channel_max: broker
+                .setting_or("millrace.amqp.channel.max", own.channel_max)
+                .max(1),
+            frame_max: broker
+                .setting_or("millrace.amqp.frame.max.bytes", own.frame_max)
+                .max(amqp_wire::session::FRAME_MIN),
+            heartbeat_s: broker.setting_or("millrace.amqp.heartbeat.s", own.heartbeat_s),
+            message_bytes_max: broker
+                .setting_or("millrace.amqp.message.max.bytes", own.message_bytes_max),
+            transaction_bytes_max: broker.setting_or(
+                "millrace.amqp.transaction.max.bytes",
+                own.transaction_bytes_max,
+            ),
+            consumers_max: broker.setting_or("millrace.amqp.consumers.max", own.consumers_max),
+            product: text("millrace.amqp.product", own.product),
+            version: text("millrace.amqp.version", own.version),
+        }
+    }
+}
+
+impl Users {
+    /// Those of `millrace.amqp.users.file`, and guest where `millrace.amqp.guest.loopback` says so.
+    ///
+    /// # Errors
+    /// [`UsersError`] when the file is named but cannot be used.
+    pub fn load(broker: &crate::Config) -> Result<Self, UsersError> {
+        let users = match broker.setting("millrace.amqp.users.file") {
+            None | Some("") => Self::default(),
+            Some(path) => {
+                let path = PathBuf::from(path);
+                let text = std::fs::read_to_string(&path);
+                let text = text.map_err(|source| UsersError::Unreadable {
+                    path: path.clone(),
+                    source,
+                })?;
+                Self::parse(&text).map_err(|source| UsersError::Invalid { path, source })?
+            }
+        };
+        let guest = broker.setting_or("millrace.amqp.guest.loopback", false);
+        Ok(users.with_guest_from_loopback(guest))
+    }
+}
