@@ -2,14 +2,43 @@
 //! registration of brokers in step with the failure detector.
 //!
 //! Decides nothing itself: that is [`machine::metadata`].
+//!
+//! ```text
+//! any broker: submit => leader: propose => raft => every broker: apply -> watch<Image>
+//! ```
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::Image;
 use model::BrokerId;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::config::Voter;
+use crate::peer::{Mesh, Service};
+use crate::raft::{Group, GroupId, Groups, Members, ProposeError};
+use forwarding::{Answer, Forwarded};
+use replica::Replica;
+
+mod forwarding;
+mod liveness;
+mod neighbours;
+mod registration;
+mod replica;
+
+pub use registration::{Registration, Superseded};
+
+/// How long a command is offered before the quorum counts as unavailable.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pause before the next offer when nobody leads or a leader has just gone.
+const OFFER_AGAIN: Duration = Duration::from_millis(20);
+/// How long one forwarded command may take before another leader is looked for.
+const FORWARD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// No majority took the command in time. It may still be carried out later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +64,17 @@ pub struct Handle(Arc<Inner>);
 struct Inner {
     this: BrokerId,
     image: watch::Sender<Arc<Image>>,
-    apply: Mutex<()>,
+    keeper: Keeper,
+}
+
+enum Keeper {
+    /// This process alone; the lock makes one command at a time.
+    Memory(Mutex<()>),
+    Group {
+        group: Group,
+        mesh: Mesh,
+        voters: Vec<BrokerId>,
+    },
 }
 
 impl Handle {
@@ -45,8 +84,44 @@ impl Handle {
         Self(Arc::new(Inner {
             this,
             image: watch::channel(Arc::new(image)).0,
-            apply: Mutex::new(()),
+            keeper: Keeper::Memory(Mutex::new(())),
         }))
+    }
+
+    /// Joins the metadata group: as a voter if this broker is one, else following its log. Serves
+    /// [`Service::Metadata`], and keeps the mesh's peers in step with the image.
+    pub async fn start(groups: &Groups, mesh: Mesh, voters: &[Voter]) -> io::Result<Self> {
+        let ids: Vec<_> = voters.iter().map(|voter| voter.id).collect();
+        let Some(preferred) = ids.iter().min().copied() else {
+            return Err(io::Error::other("the metadata group has no voters"));
+        };
+        let (image, _) = watch::channel(Arc::new(Image::genesis()));
+        let members = Members {
+            voters: ids.clone(),
+            preferred,
+        };
+        let replica = Replica::new(image.clone());
+        let group = groups
+            .start_group(GroupId::METADATA, members, replica)
+            .await?;
+        let handle = Self(Arc::new(Inner {
+            this: mesh.this_broker(),
+            image,
+            keeper: Keeper::Group {
+                group: group.clone(),
+                mesh: mesh.clone(),
+                voters: ids,
+            },
+        }));
+        let forwarded = Forwarded::new(group.clone(), mesh.alive());
+        mesh.serve(Service::Metadata, Arc::new(forwarded));
+        tokio::spawn(neighbours::follow(
+            handle.watch(),
+            voters.to_vec(),
+            mesh.clone(),
+        ));
+        tokio::spawn(liveness::supervise(handle.clone(), group, mesh.alive()));
+        Ok(handle)
     }
 
     /// The newest image applied here.
@@ -61,18 +136,84 @@ impl Handle {
 
     /// Has the cluster carry out `command`, from any broker. On return its effect is in
     /// [`Handle::image`] here. A refusal is a [`Reply`].
+    ///
+    /// A command whose leader is lost on the way is offered again, so it may be carried out twice: a
+    /// topic is created once all the same, since it comes with its id.
     pub async fn submit(&self, command: Command) -> Result<Reply, Unavailable> {
-        let _one = self.0.apply.lock();
-        let mut image = Image::clone(&self.0.image.borrow());
-        let index = image.index + 1;
-        let reply = image.apply(command, 0, index);
-        self.0.image.send_replace(Arc::new(image));
+        let deadline = Instant::now() + SUBMIT_TIMEOUT;
+        let (index, reply) = match &self.0.keeper {
+            Keeper::Memory(one) => {
+                let _one = one.lock();
+                let mut image = Image::clone(&self.0.image.borrow());
+                let index = image.index + 1;
+                let reply = image.apply(command, 0, index);
+                self.0.image.send_replace(Arc::new(image));
+                return Ok(reply);
+            }
+            Keeper::Group { .. } => {
+                let command = replica::encode(&command);
+                timeout_at(deadline, self.offer(command))
+                    .await
+                    .map_err(|_| Unavailable)?
+            }
+        };
+        let mut image = self.watch();
+        timeout_at(deadline, image.wait_for(|image| image.index >= index))
+            .await
+            .map_err(|_| Unavailable)?
+            .map_err(|_| Unavailable)?;
         Ok(reply)
+    }
+
+    /// Offers a command to whoever leads until it is answered; the index it was applied at and the
+    /// answer.
+    async fn offer(&self, command: Bytes) -> (u64, Reply) {
+        let mut attempt = 0;
+        loop {
+            if let Some(reply) = self.offer_once(command.clone(), attempt).await
+                && let Some(answer) = replica::decode_reply(&reply)
+            {
+                return answer;
+            }
+            attempt += 1;
+            sleep(OFFER_AGAIN).await;
+        }
+    }
+
+    async fn offer_once(&self, command: Bytes, attempt: usize) -> Option<Bytes> {
+        let Keeper::Group {
+            group,
+            mesh,
+            voters,
+        } = &self.0.keeper
+        else {
+            return None;
+        };
+        let leader = *group.leader().borrow();
+        // A broker that follows nobody yet asks the voters in turn.
+        let target = match leader {
+            Some(leader) => leader,
+            None => *voters.get(attempt % voters.len().max(1))?,
+        };
+        let reply = if target == self.0.this {
+            forwarding::propose(group, command).await
+        } else {
+            let call = mesh.call(target, Service::Metadata, command);
+            let reply = timeout(FORWARD_TIMEOUT, call).await.ok()?.ok()?;
+            Answer::decode(reply)?
+        };
+        match reply {
+            Answer::Applied(reply) => Some(reply),
+            Answer::Elsewhere | Answer::Unknown => None,
+        }
     }
 
     /// Who leads the group: Kafka's controller.
     pub fn controller(&self) -> Option<BrokerId> {
-        Some(self.0.this)
+        match &self.0.keeper {
+            Keeper::Memory(_) => Some(self.0.this),
+            Keeper::Group { group, .. } => *group.leader().borrow(),
+        }
     }
 
     pub fn this_broker(&self) -> BrokerId {
@@ -80,18 +221,45 @@ impl Handle {
     }
 
     pub fn voters(&self) -> Vec<BrokerId> {
-        vec![self.0.this]
+        match &self.0.keeper {
+            Keeper::Memory(_) => vec![self.0.this],
+            Keeper::Group { voters, .. } => voters.clone(),
+        }
     }
 
     pub fn quorum(&self) -> QuorumStatus {
-        let applied = self.image().index;
-        QuorumStatus {
-            leader: self.controller(),
-            term: 1,
-            last_index: applied,
-            applied,
-            voters: self.voters(),
-            learners: Vec::new(),
+        match &self.0.keeper {
+            Keeper::Memory(_) => {
+                let applied = self.image().index;
+                QuorumStatus {
+                    leader: Some(self.0.this),
+                    term: 1,
+                    last_index: applied,
+                    applied,
+                    voters: self.voters(),
+                    learners: Vec::new(),
+                }
+            }
+            Keeper::Group { group, .. } => {
+                let status = group.status();
+                QuorumStatus {
+                    leader: status.leader,
+                    term: status.term,
+                    last_index: status.last_index,
+                    applied: status.applied,
+                    voters: status.voters,
+                    learners: status.learners,
+                }
+            }
+        }
+    }
+}
+
+impl From<ProposeError> for Answer {
+    fn from(error: ProposeError) -> Self {
+        match error {
+            ProposeError::NotLeader { .. } | ProposeError::Overloaded => Self::Elsewhere,
+            ProposeError::Unknown | ProposeError::Stopped => Self::Unknown,
         }
     }
 }

@@ -1,9 +1,203 @@
 //! Composition root: builds every part in dependency order, runs them, drains them.
+//!
+//! ```text
+//! data directory -> sockets -> mesh -> raft groups -> metadata -> partitions -> coordinators -> queues -> fronts
+//! ```
+//! Then the broker registers, and is let in once it has caught up with the metadata log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use commitlog::DataDir;
+use machine::metadata::image::Listener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::Config;
+use crate::metadata::{self, Registration, Superseded};
+use crate::peer::{self, Mesh};
+use crate::raft::Groups;
+use crate::telemetry::Telemetry;
+use identity::Identity;
+pub use sockets::Sockets;
 
-/// Runs one broker until it is told to stop.
+mod identity;
+mod sockets;
+
+/// How long a stopping broker waits for its leaderships to be taken over.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// One running broker.
+pub struct Node {
+    config: Arc<Config>,
+    data_dir: Arc<DataDir>,
+    telemetry: Telemetry,
+    mesh: Mesh,
+    groups: Groups,
+    metadata: metadata::Handle,
+    registration: watch::Receiver<Option<Registration>>,
+    joining: JoinHandle<Superseded>,
+    /// Tells every front to stop.
+    stop: CancellationToken,
+}
+
+/// Runs one broker until it is told to stop or cannot go on.
+///
+/// # Errors
+/// When it cannot start, its disk fails, or its id was taken by another process.
 pub async fn run(config: Config) -> anyhow::Result<()> {
-    tracing::info!(broker = %config.node_id, "broker starts");
-    Ok(())
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let sockets = Sockets::bind(&config).await?;
+    let mut node = Node::start(config, sockets).await?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        failure = node.failed() => return Err(failure),
+    }
+    tracing::info!("broker stops");
+    node.drain().await;
+    node.stop().await
+}
+
+impl Node {
+    /// Builds and starts every part. Returns before the broker has joined; see [`Node::joined`].
+    pub async fn start(config: Config, sockets: Sockets) -> anyhow::Result<Self> {
+        let config = Arc::new(config);
+        let telemetry = Telemetry::default();
+        let stop = CancellationToken::new();
+        let data_dir = Arc::new(DataDir::lock(&config.log_dir)?);
+        let identity = Identity::open(data_dir.path(), &config)?;
+        let endpoints = sockets.advertised(&config);
+        let mut sockets = sockets;
+
+        let mesh = Mesh::start(
+            peer::Identity {
+                broker: config.node_id,
+                cluster_id: config.cluster_id.clone(),
+                incarnation: identity.incarnation,
+            },
+            config.peer.clone(),
+            sockets.take(Listener::Peer),
+        );
+        let groups = Groups::open(
+            &data_dir.path().join("raft"),
+            config.raft.clone(),
+            mesh.clone(),
+            Arc::clone(&data_dir),
+        )
+        .context("cannot open the write-ahead log")?;
+        let metadata = metadata::Handle::start(&groups, mesh.clone(), &config.voters)
+            .await
+            .context("cannot start the metadata group")?;
+
+        let (joined, registration) = watch::channel(None);
+        let joining = tokio::spawn(join(
+            metadata.clone(),
+            identity,
+            config.rack.clone(),
+            endpoints,
+            joined,
+        ));
+        Ok(Self {
+            config,
+            data_dir,
+            telemetry,
+            mesh,
+            groups,
+            metadata,
+            registration,
+            joining,
+            stop,
+        })
+    }
+
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    pub fn metadata(&self) -> &metadata::Handle {
+        &self.metadata
+    }
+
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
+    /// Waits until the broker is registered and let in.
+    pub async fn joined(&self) {
+        let mut registration = self.registration.clone();
+        let mut image = self.metadata.watch();
+        if registration.wait_for(Option::is_some).await.is_err() {
+            return;
+        }
+        let is_in = || {
+            self.registration
+                .borrow()
+                .as_ref()
+                .is_some_and(Registration::is_in)
+        };
+        // The channel outlives this borrow of the node.
+        let _image = image.wait_for(|_| is_in()).await;
+    }
+
+    /// Waits for what ends a broker against its will.
+    pub async fn failed(&mut self) -> anyhow::Error {
+        let mut failed = self.groups.failed();
+        tokio::select! {
+            superseded = &mut self.joining => match superseded {
+                Ok(superseded) => superseded.into(),
+                Err(error) => error.into(),
+            },
+            Ok(_) = failed.wait_for(|failed| *failed) => anyhow::anyhow!(
+                "the disk under {} failed; check it, then start the broker again",
+                self.config.log_dir.display()
+            ),
+        }
+    }
+
+    /// Hands leaderships over, so that the stop is no failure.
+    pub async fn drain(&self) {
+        let registration = self.registration.borrow().clone();
+        let leave = async {
+            if let Some(registration) = registration {
+                registration.leave().await;
+            }
+            self.groups.hand_over().await;
+        };
+        if timeout(DRAIN_TIMEOUT, leave).await.is_err() {
+            tracing::warn!("stopping without having handed over everything");
+        }
+    }
+
+    /// Stops every part in reverse order and marks the data directory as cleanly left.
+    pub async fn stop(self) -> anyhow::Result<()> {
+        self.joining.abort();
+        self.stop.cancel();
+        self.groups.close().await;
+        self.mesh.close();
+        drop(self.groups);
+        if let Ok(data_dir) = Arc::try_unwrap(self.data_dir) {
+            data_dir.mark_clean()?;
+        }
+        Ok(())
+    }
+}
+
+async fn join(
+    metadata: metadata::Handle,
+    identity: Identity,
+    rack: Option<String>,
+    endpoints: Vec<machine::metadata::image::Endpoint>,
+    joined: watch::Sender<Option<Registration>>,
+) -> Superseded {
+    let registration =
+        Registration::register(metadata, identity.incarnation, rack, endpoints).await;
+    tracing::info!(epoch = registration.epoch(), "broker registered");
+    joined.send_replace(Some(registration.clone()));
+    registration.keep().await
 }

@@ -129,7 +129,7 @@ struct Inner {
     handlers: Arc<Handlers>,
     peers: RwLock<BTreeMap<BrokerId, Peer>>,
     alive: watch::Sender<Alive>,
-    accepting: Mutex<Option<JoinHandle<()>>>,
+    accepting: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Peer {
@@ -148,16 +148,18 @@ impl Handlers {
 }
 
 impl Mesh {
-    /// A mesh that accepts peers on `listener`; it reaches out to those of [`Mesh::set_peers`].
-    pub fn start(identity: Identity, config: Config, listener: TcpListener) -> Self {
+    /// A mesh that accepts peers on `listeners`; it reaches out to those of [`Mesh::set_peers`].
+    pub fn start(identity: Identity, config: Config, listeners: Vec<TcpListener>) -> Self {
         let mesh = Self::new(identity, config);
-        let accepting = tokio::spawn(listener::accept(
-            listener,
-            Arc::clone(&mesh.0.identity),
-            Arc::clone(&mesh.0.config),
-            Arc::clone(&mesh.0.handlers),
-        ));
-        *mesh.0.accepting.lock() = Some(accepting);
+        for listener in listeners {
+            let accepting = tokio::spawn(listener::accept(
+                listener,
+                Arc::clone(&mesh.0.identity),
+                Arc::clone(&mesh.0.config),
+                Arc::clone(&mesh.0.handlers),
+            ));
+            mesh.0.accepting.lock().push(accepting);
+        }
         mesh
     }
 
@@ -181,7 +183,7 @@ impl Mesh {
             handlers: Arc::default(),
             peers: RwLock::default(),
             alive: watch::channel(Alive::default()).0,
-            accepting: Mutex::new(None),
+            accepting: Mutex::default(),
         }))
     }
 
@@ -293,7 +295,7 @@ impl Mesh {
 
     /// Stops accepting and drops the way to every peer and all handlers.
     pub fn close(&self) {
-        if let Some(accepting) = self.0.accepting.lock().take() {
+        for accepting in self.0.accepting.lock().drain(..) {
             accepting.abort();
         }
         self.set_peers(BTreeMap::new());

@@ -181,13 +181,12 @@ fn voter(text: &str) -> Option<Voter> {
     })
 }
 
-/// `host:port` or `[v6]:port`; an empty host means every address.
+/// `host:port` or `[v6]:port`; an empty host stands for every address.
 fn host_and_port(address: &str) -> Option<(String, u16)> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host
         .strip_prefix('[')
         .and_then(|h| h.strip_suffix(']'))
         .unwrap_or(host);
-    let host = if host.is_empty() { "0.0.0.0" } else { host };
     Some((host.to_owned(), port.parse().ok()?))
 }

@@ -193,7 +193,7 @@ async fn mesh(id: i32) -> (Mesh, SocketAddr) {
         incarnation: Uuid::from_u128(1),
     };
     (
-        Mesh::start(identity, peer::Config::default(), listener),
+        Mesh::start(identity, peer::Config::default(), vec![listener]),
         address,
     )
 }

@@ -48,7 +48,10 @@ async fn mesh(broker: BrokerId, cluster_id: &str) -> (Mesh, Address) {
         host: "127.0.0.1".to_owned(),
         port,
     };
-    (Mesh::start(identity, Config::default(), listener), address)
+    (
+        Mesh::start(identity, Config::default(), vec![listener]),
+        address,
+    )
 }
 
 async fn await_alive(mesh: &Mesh, peer: BrokerId, expected: bool) {

@@ -1,11 +1,10 @@
 //! A group of one that keeps nothing: what it is told, it applies. Stands in for a real group in
 //! tests of the machines' drivers.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use model::BrokerId;
 use tokio::sync::{mpsc, watch};
 
+use super::proposer::system_clock_ms;
 use super::{Config, Entry, Group, Proposal, StateMachine};
 
 pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMachine) -> Group {
@@ -24,7 +23,7 @@ pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMach
             let entry = Entry {
                 index,
                 term: 1,
-                now_ms: now_ms(),
+                now_ms: system_clock_ms(),
                 commands,
                 leading: true,
             };
@@ -37,13 +36,6 @@ pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMach
     Group {
         proposals,
         leader: leader_seen,
+        replicated: None,
     }
-}
-
-fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
 }

@@ -27,6 +27,9 @@ pub struct Image {
     pub next_producer_id: i64,
     /// Epoch that the next broker registration gets.
     pub next_broker_epoch: i64,
+    /// Number of queues that ever were: the id of the next.
+    #[serde(default)]
+    pub next_queue_id: u64,
     /// Who may restart a broker now; see [`RestartPermit::expires_at_ms`].
     #[serde(default)]
     pub restart_permit: Option<Arc<RestartPermit>>,
@@ -134,7 +137,7 @@ pub enum ExchangeKind {
 pub struct Queue {
     pub vhost: Arc<str>,
     pub name: Arc<str>,
-    /// Unique over all queues that ever were: the Raft index that created it.
+    /// Unique over all queues that ever were.
     pub id: u64,
     pub kind: QueueKind,
     pub durable: bool,

@@ -20,7 +20,11 @@ pub(super) fn create(
     configs: Vec<(String, String)>,
 ) -> Result<Reply, Refusal> {
     check_name(name)?;
-    if image.topic_names.contains_key(name) {
+    if let Some(present) = image.topic_names.get(name) {
+        // The same command again, sent by one that did not hear the answer.
+        if *present == id {
+            return Ok(Reply::TopicCreated { id });
+        }
         return Err(Refusal::TopicExists(name.to_owned()));
     }
     if let Some(other) = colliding(image, name) {

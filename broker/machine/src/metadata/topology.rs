@@ -69,7 +69,7 @@ pub(super) fn carry_out(image: &mut Image, command: Command) -> Result<Reply, Re
             let queue = Queue {
                 vhost: vhost.into(),
                 name: name.into(),
-                id: image.index,
+                id: image.next_queue_id,
                 kind: QueueKind::Classic { home },
                 durable,
                 auto_delete,
@@ -200,6 +200,7 @@ fn declare_queue(image: &mut Image, mut queue: Queue, quorum: bool) -> Result<Re
             shard: choose_shard(image)?,
         };
     }
+    image.next_queue_id += 1;
     let queue = Arc::new(queue);
     if let Some(vhost) = image.vhosts.get_mut(&queue.vhost) {
         Arc::make_mut(vhost)

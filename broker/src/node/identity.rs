@@ -1,0 +1,98 @@
+//! Whose data directory this is: a file drawn once, checked at each start, so that a broker never
+//! runs on another one's data or another cluster's.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::Config;
+
+const FILE: &str = "broker.properties";
+
+/// What the directory says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// Drawn when the directory was made; a broker that lost its disk has another.
+    pub(super) incarnation: Uuid,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Mismatch {
+    #[error(
+        "cannot read or write {path}: {source}; check that the directory is writable by this user"
+    )]
+    Unusable { path: PathBuf, source: io::Error },
+    #[error("{0} is damaged; restore it from the other files' broker or empty the data directory")]
+    Damaged(PathBuf),
+    #[error(
+        "the data directory belongs to {key} {found}, not {configured}; give the directory of this broker or correct {key}"
+    )]
+    Other {
+        key: &'static str,
+        found: String,
+        configured: String,
+    },
+}
+
+impl Identity {
+    /// Reads the file, or makes it in a new directory.
+    pub(super) fn open(dir: &Path, config: &Config) -> Result<Self, Mismatch> {
+        let path = dir.join(FILE);
+        let unusable = |source| Mismatch::Unusable {
+            path: path.clone(),
+            source,
+        };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::check(&path, &text, config),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let identity = Self {
+                    incarnation: Uuid::new_v4(),
+                };
+                identity.write(dir, config).map_err(unusable)?;
+                Ok(identity)
+            }
+            Err(error) => Err(unusable(error)),
+        }
+    }
+
+    fn check(path: &Path, text: &str, config: &Config) -> Result<Self, Mismatch> {
+        let value = |key: &str| {
+            text.lines()
+                .filter_map(|line| line.split_once('='))
+                .find(|(name, _)| *name == key)
+                .map(|(_, value)| value)
+                .ok_or_else(|| Mismatch::Damaged(path.to_owned()))
+        };
+        let expected = [
+            ("cluster.id", config.cluster_id.clone()),
+            ("node.id", config.node_id.to_string()),
+        ];
+        for (key, configured) in expected {
+            let found = value(key)?;
+            if found != configured {
+                return Err(Mismatch::Other {
+                    key,
+                    found: found.to_owned(),
+                    configured,
+                });
+            }
+        }
+        let incarnation = value("incarnation")?
+            .parse()
+            .map_err(|_| Mismatch::Damaged(path.to_owned()))?;
+        Ok(Self { incarnation })
+    }
+
+    fn write(&self, dir: &Path, config: &Config) -> io::Result<()> {
+        let temporary = dir.join(format!("{FILE}.temporary"));
+        let mut file = File::create(&temporary)?;
+        writeln!(file, "cluster.id={}", config.cluster_id)?;
+        writeln!(file, "node.id={}", config.node_id)?;
+        writeln!(file, "incarnation={}", self.incarnation)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, dir.join(FILE))?;
+        File::open(dir)?.sync_all()
+    }
+}

@@ -1,0 +1,189 @@
+//! The receiving side of Raft's talk: one handler of the mesh for all groups of this broker.
+
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use model::BrokerId;
+use openraft::raft::TransferLeaderRequest;
+use openraft::storage::Snapshot;
+use parking_lot::{Mutex, RwLock};
+
+use super::codec::{self, Malformed};
+use super::network::{APPEND, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
+use super::snapshot::{Shelf, Stored};
+use super::{GroupId, Raft};
+use crate::peer::Handler;
+
+/// The groups that run here. An empty reply tells the caller that its group does not.
+#[derive(Default)]
+pub(super) struct Server {
+    groups: RwLock<BTreeMap<GroupId, Served>>,
+}
+
+#[derive(Clone)]
+struct Served {
+    raft: Raft,
+    shelf: Arc<Shelf>,
+    receiving: Arc<Mutex<Option<Receiving>>>,
+}
+
+/// A snapshot that arrives in chunks.
+struct Receiving {
+    stored: Stored,
+    offset: u64,
+}
+
+impl Server {
+    pub(super) fn add(&self, group: GroupId, raft: Raft, shelf: Arc<Shelf>) {
+        let served = Served {
+            raft,
+            shelf,
+            receiving: Arc::default(),
+        };
+        self.groups.write().insert(group, served);
+    }
+
+    pub(super) fn remove(&self, group: GroupId) -> Option<Raft> {
+        self.groups.write().remove(&group).map(|served| served.raft)
+    }
+
+    pub(super) fn rafts(&self) -> Vec<Raft> {
+        let groups = self.groups.read();
+        groups.values().map(|served| served.raft.clone()).collect()
+    }
+
+    pub(super) fn groups(&self) -> Vec<GroupId> {
+        self.groups.read().keys().copied().collect()
+    }
+}
+
+impl Handler for Server {
+    fn call(&self, from: BrokerId, mut request: Bytes) -> BoxFuture<'static, Bytes> {
+        let target = head(&mut request);
+        let served = target.and_then(|(_, group)| self.groups.read().get(&group).cloned());
+        let (Some((kind, group)), Some(served)) = (target, served) else {
+            return std::future::ready(Bytes::new()).boxed();
+        };
+        let mut answer = async move {
+            match served.answer(kind, group, request).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    tracing::warn!(peer = %from, group = group.0, kind, %error, "raft request failed");
+                    Bytes::new()
+                }
+            }
+        }
+        .boxed();
+        // Started here, in the order of arrival, so that appends reach the log in order.
+        match (&mut answer).now_or_never() {
+            Some(reply) => std::future::ready(reply).boxed(),
+            None => answer,
+        }
+    }
+}
+
+fn head(request: &mut Bytes) -> Option<(u8, GroupId)> {
+    let kind = request.try_get_u8().ok()?;
+    Some((kind, GroupId(request.try_get_u32().ok()?)))
+}
+
+impl Served {
+    async fn answer(&self, kind: u8, group: GroupId, mut request: Bytes) -> io::Result<Bytes> {
+        let mut reply = BytesMut::new();
+        match kind {
+            APPEND => {
+                let append = codec::append(&mut request)?;
+                let response = self.raft.append_entries(append).await;
+                codec::put_appended(&mut reply, &response.map_err(io::Error::other)?);
+            }
+            VOTE => {
+                let vote = codec::vote_request(&mut request)?;
+                let response = self.raft.vote(vote).await.map_err(io::Error::other)?;
+                codec::put_vote_response(&mut reply, &response);
+            }
+            PRE_VOTE => {
+                let vote = codec::vote_request(&mut request)?;
+                let response = self.raft.pre_vote(vote).await.map_err(io::Error::other)?;
+                codec::put_vote_response(&mut reply, &response);
+            }
+            SNAPSHOT => return self.receive_snapshot(group, request).await,
+            TRANSFER => {
+                let from = codec::vote(&mut request)?;
+                let to = request
+                    .try_get_u64()
+                    .map_err(|_| Malformed("transfer of leadership"))?;
+                let last = codec::optional_log_id(&mut request)?;
+                let accepted = self
+                    .raft
+                    .handle_transfer_leader(TransferLeaderRequest::new(from, to, last))
+                    .await
+                    .map_err(io::Error::other)?;
+                reply.put_u8(u8::from(accepted.is_ok()));
+            }
+            PROBE => {
+                let begun = self.raft.is_initialized().await.map_err(io::Error::other)?;
+                reply.put_u8(u8::from(begun));
+            }
+            _ => return Err(Malformed("raft request").into()),
+        }
+        Ok(reply.freeze())
+    }
+
+    /// Chunks come in order from one leader; a chunk at 0 begins anew.
+    async fn receive_snapshot(&self, group: GroupId, mut request: Bytes) -> io::Result<Bytes> {
+        let malformed = Malformed("snapshot chunk");
+        let vote = codec::vote(&mut request)?;
+        let offset = request.try_get_u64().map_err(|_| malformed)?;
+        let last = request.try_get_u8().map_err(|_| malformed)? != 0;
+        let meta = codec::snapshot_meta(&mut request)?;
+        let this = self.clone();
+        let whole = tokio::task::spawn_blocking(move || this.store(group, offset, &request, last))
+            .await
+            .map_err(io::Error::other)??;
+        let vote_here = match whole {
+            None => vote,
+            Some(stored) => {
+                let snapshot = Snapshot {
+                    meta,
+                    snapshot: stored,
+                };
+                let installed = self.raft.install_full_snapshot(vote, snapshot).await;
+                installed.map_err(io::Error::other)?.vote
+            }
+        };
+        let mut reply = BytesMut::new();
+        codec::put_vote(&mut reply, &vote_here);
+        Ok(reply.freeze())
+    }
+
+    fn store(
+        &self,
+        group: GroupId,
+        offset: u64,
+        chunk: &Bytes,
+        last: bool,
+    ) -> io::Result<Option<Stored>> {
+        let mut receiving = self.receiving.lock();
+        if offset == 0 {
+            *receiving = Some(Receiving {
+                stored: self.shelf.temporary(group)?,
+                offset: 0,
+            });
+        }
+        let Some(current) = receiving.as_mut().filter(|r| r.offset == offset) else {
+            return Err(io::Error::other("a snapshot chunk came out of order"));
+        };
+        current.stored.file.write_all(chunk)?;
+        current.offset += chunk.len() as u64;
+        Ok(match last {
+            true => receiving.take().map(|received| received.stored),
+            false => None,
+        })
+    }
+}

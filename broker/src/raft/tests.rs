@@ -1,0 +1,1 @@
+//! Tests of groups; see also the clusters in `tests/it`.

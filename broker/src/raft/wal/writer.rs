@@ -1,0 +1,280 @@
+//! The one thread that writes the log: gathers what waits, writes it at once, syncs once.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+
+use tokio::sync::watch;
+
+use super::super::GroupId;
+use super::log::Position;
+use super::record::{HEADER_BYTES, Kind, Record};
+use super::{Config, Done, Files, Logs, Request, file, stopped};
+
+/// Bytes gathered into one round.
+const ROUND_BYTES_MAX: usize = 8 << 20;
+/// Emptied files kept to be used again.
+const SPARES_MAX: usize = 2;
+const PADDING: [u8; 8] = [0; 8];
+
+pub(super) struct Writer {
+    dir: PathBuf,
+    config: Config,
+    logs: Arc<Logs>,
+    files: Arc<Files>,
+    active: Active,
+    spares: Vec<u64>,
+}
+
+struct Active {
+    sequence: u64,
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Writer {
+    pub(super) fn new(
+        dir: &Path,
+        config: Config,
+        logs: Arc<Logs>,
+        files: Arc<Files>,
+        end: Option<Position>,
+    ) -> io::Result<Self> {
+        let spares = file::list(dir, "spare")?;
+        let (sequence, at) = end.map_or((1, 0), |end| (end.file, end.offset));
+        let known = files.read().get(&sequence).cloned();
+        let file = match known {
+            Some(file) => file,
+            None => {
+                let path = file::path(dir, sequence);
+                let file = Arc::new(file::create(dir, &path, config.file_bytes)?);
+                files.write().insert(sequence, Arc::clone(&file));
+                file
+            }
+        };
+        Ok(Self {
+            dir: dir.to_owned(),
+            config,
+            logs,
+            files,
+            active: Active { sequence, file, at },
+            spares,
+        })
+    }
+
+    /// Works until it is told to stop, all senders are gone, or the disk fails: then it refuses.
+    pub(super) fn run(&mut self, waiting: &mpsc::Receiver<Request>, failing: &watch::Sender<bool>) {
+        let mut going = true;
+        while going {
+            let Ok(Request::Write { records, done }) = waiting.recv() else {
+                return;
+            };
+            let round = Round::gather(records, done, waiting);
+            going = !round.last;
+            let outcome = self.round(round.records);
+            if let Err(error) = &outcome {
+                tracing::error!(%error, "the write-ahead log failed; this broker stops");
+                failing.send_replace(true);
+            }
+            for done in round.callbacks {
+                let outcome = outcome.as_ref().copied();
+                done(outcome.map_err(|e| io::Error::new(e.kind(), e.to_string())));
+            }
+            if outcome.is_err() {
+                refuse(waiting);
+                return;
+            }
+        }
+    }
+
+    fn round(&mut self, records: Vec<Record>) -> io::Result<()> {
+        let mut rest = records.as_slice();
+        while !rest.is_empty() {
+            let fitting = self.fitting(rest);
+            let (now, later) = rest.split_at(fitting);
+            self.write(now)?;
+            rest = later;
+            if !rest.is_empty() {
+                self.roll()?;
+                if self.fitting(rest) == 0 {
+                    return Err(io::Error::other(format!(
+                        "a record is larger than a log file of {} bytes; raise millrace.wal.file.bytes",
+                        self.config.file_bytes
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the records fit into the active file beside its end mark.
+    fn fitting(&self, records: &[Record]) -> usize {
+        let mut room = (self.config.file_bytes as u64)
+            .saturating_sub(self.active.at)
+            .saturating_sub(HEADER_BYTES as u64);
+        records
+            .iter()
+            .take_while(|record| {
+                let fits = record.len() as u64 <= room;
+                room = room.saturating_sub(record.len() as u64);
+                fits
+            })
+            .count()
+    }
+
+    /// One vectored write, one sync; then the indexes learn where their entries are.
+    fn write(&mut self, records: &[Record]) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let Active { sequence, at, .. } = self.active;
+        let headers: Vec<_> = records.iter().map(|r| r.header(sequence, at)).collect();
+        let mut slices = Vec::with_capacity(records.len() * 3);
+        let mut placed: BTreeMap<GroupId, Vec<(u64, u64, Position)>> = BTreeMap::new();
+        let mut offset = at;
+        for (record, header) in records.iter().zip(&headers) {
+            slices.push(IoSlice::new(header));
+            slices.push(IoSlice::new(&record.payload));
+            slices.push(IoSlice::new(&PADDING[..record.padding()]));
+            if matches!(record.kind, Kind::Blank | Kind::Normal | Kind::Membership) {
+                let position = Position {
+                    file: sequence,
+                    offset: offset + HEADER_BYTES as u64,
+                };
+                placed
+                    .entry(record.group)
+                    .or_default()
+                    .push((record.a, record.b, position));
+            }
+            offset += record.len() as u64;
+        }
+        slices.retain(|slice| !slice.is_empty());
+        file::write_all_at(&self.active.file, &mut slices, at)?;
+        self.active.file.sync_data()?;
+        self.active.at = offset;
+        for (group, entries) in placed {
+            let log = self.logs.read().get(&group).cloned();
+            if let Some(log) = log {
+                let mut log = log.lock();
+                for (index, term, position) in entries {
+                    log.placed(index, term, position);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the active file and begins the next with all that older files say beside entries.
+    fn roll(&mut self) -> io::Result<()> {
+        self.write(&[Record::marker(Kind::End)])?;
+        let sequence = self.active.sequence + 1;
+        let path = file::path(&self.dir, sequence);
+        let file = match self.spares.pop() {
+            Some(spare) => {
+                let file = file::open(&file::spare_path(&self.dir, spare))?;
+                file.set_len(self.config.file_bytes as u64)?;
+                std::fs::rename(file::spare_path(&self.dir, spare), &path)?;
+                file::sync_dir(&self.dir)?;
+                file
+            }
+            None => file::create(&self.dir, &path, self.config.file_bytes)?,
+        };
+        let file = Arc::new(file);
+        self.files.write().insert(sequence, Arc::clone(&file));
+        self.active = Active {
+            sequence,
+            file,
+            at: 0,
+        };
+        let logs = self.logs.read().clone();
+        let state: Vec<_> = logs
+            .iter()
+            .flat_map(|(group, log)| log.lock().state_records(*group))
+            .collect();
+        self.write(&state)?;
+        self.reclaim()
+    }
+
+    /// Frees old files; past the bound, writes again what holds the oldest.
+    fn reclaim(&mut self) -> io::Result<()> {
+        loop {
+            let Some(oldest) = self.files.read().keys().next().copied() else {
+                return Ok(());
+            };
+            if oldest == self.active.sequence {
+                return Ok(());
+            }
+            let logs = self.logs.read().clone();
+            let held = logs
+                .values()
+                .any(|log| log.lock().oldest_file() == Some(oldest));
+            if held {
+                if self.files.read().len() <= self.config.files_max {
+                    return Ok(());
+                }
+                let mut live = Vec::new();
+                for (group, log) in &logs {
+                    live.extend(log.lock().records_in(*group, oldest, &self.files)?);
+                }
+                if self.fitting(&live) < live.len() {
+                    // Nearly all of it is live: snapshots are late, let the log grow meanwhile.
+                    return Ok(());
+                }
+                self.write(&live)?;
+            } else {
+                self.retire(oldest)?;
+            }
+        }
+    }
+
+    fn retire(&mut self, sequence: u64) -> io::Result<()> {
+        self.files.write().remove(&sequence);
+        let path = file::path(&self.dir, sequence);
+        if self.spares.len() < SPARES_MAX {
+            std::fs::rename(&path, file::spare_path(&self.dir, sequence))?;
+            self.spares.push(sequence);
+        } else {
+            std::fs::remove_file(&path)?;
+        }
+        file::sync_dir(&self.dir)
+    }
+}
+
+/// What is written and synced together.
+struct Round {
+    records: Vec<Record>,
+    callbacks: Vec<Done>,
+    /// The writer was told to stop.
+    last: bool,
+}
+
+impl Round {
+    fn gather(records: Vec<Record>, done: Done, waiting: &mpsc::Receiver<Request>) -> Self {
+        let mut bytes: usize = records.iter().map(Record::len).sum();
+        let mut round = Self {
+            records,
+            callbacks: vec![done],
+            last: false,
+        };
+        while bytes < ROUND_BYTES_MAX && !round.last {
+            match waiting.try_recv() {
+                Ok(Request::Write { records, done }) => {
+                    bytes += records.iter().map(Record::len).sum::<usize>();
+                    round.records.extend(records);
+                    round.callbacks.push(done);
+                }
+                Ok(Request::Stop) => round.last = true,
+                Err(_) => break,
+            }
+        }
+        round
+    }
+}
+
+fn refuse(waiting: &mpsc::Receiver<Request>) {
+    while let Ok(Request::Write { done, .. }) = waiting.recv() {
+        done(Err(stopped()));
+    }
+}

@@ -1,0 +1,6 @@
+//! Whole brokers, in this process and as processes of their own, on ports that the system chooses.
+
+#![allow(clippy::unwrap_used)]
+
+mod cluster;
+mod metadata;

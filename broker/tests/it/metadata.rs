@@ -1,0 +1,121 @@
+use machine::metadata::command::{Assignment, Command, Reply};
+use model::{BrokerId, TopicId};
+use tokio::time::timeout;
+
+use crate::cluster::{Cluster, LONG};
+
+fn topic(name: &str, partitions: i32, replication_factor: i16) -> Command {
+    Command::CreateTopic {
+        name: name.to_owned(),
+        id: TopicId(uuid::Uuid::new_v4()),
+        assignment: Assignment::Spread {
+            partitions,
+            replication_factor,
+        },
+        configs: Vec::new(),
+    }
+}
+
+async fn create(cluster: &Cluster, from: usize, name: &str, replication_factor: i16) {
+    let command = topic(name, 6, replication_factor);
+    let reply = timeout(LONG, cluster.metadata(from).submit(command))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(matches!(reply, Reply::TopicCreated { .. }), "{reply:?}");
+    let image = cluster.metadata(from).image();
+    assert!(image.topic_names.contains_key(name), "applied on return");
+}
+
+#[tokio::test]
+async fn one_broker_is_a_cluster_and_finds_its_data_again() {
+    let mut cluster = Cluster::start(1).await;
+    create(&cluster, 0, "t", 1).await;
+    cluster.kill_broker(0).await;
+    cluster.start_broker(0).await;
+    cluster.all_in().await;
+    let image = cluster.sees(0, |i| i.topic_names.contains_key("t")).await;
+    let topic = image.topics.values().next().unwrap();
+    assert!(
+        topic
+            .partitions
+            .iter()
+            .all(|p| p.leader == Some(BrokerId(0)))
+    );
+    cluster.stop_broker(0).await;
+    assert!(cluster.data_dir(0).join(".clean-shutdown").exists());
+}
+
+#[tokio::test]
+async fn three_brokers_form_a_cluster_and_each_takes_commands() {
+    let cluster = Cluster::start(3).await;
+    for id in 0..3 {
+        create(&cluster, id, &format!("t{id}"), 3).await;
+    }
+    for id in 0..3 {
+        let image = cluster.sees(id, |image| image.topics.len() == 3).await;
+        for partition in image.topics.values().flat_map(|t| &t.partitions) {
+            assert_eq!(partition.isr.len(), 3);
+            assert!(partition.leader.is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_controller_takes_over_and_moves_leaders_when_one_is_killed() {
+    let mut cluster = Cluster::start(3).await;
+    let killed = cluster.controller().await;
+    create(&cluster, killed, "before", 3).await;
+    cluster.kill_broker(killed).await;
+    let survivor = cluster.running()[0];
+    create(&cluster, survivor, "after", 2).await;
+    let gone = BrokerId(i32::try_from(killed).unwrap());
+    for id in cluster.running() {
+        let image = cluster.sees(id, |image| image.brokers[&gone].fenced).await;
+        for partition in image.topics.values().flat_map(|t| &t.partitions) {
+            assert_ne!(partition.leader, Some(gone));
+            assert!(partition.leader.is_some());
+        }
+    }
+    cluster.start_broker(killed).await;
+    cluster.all_in().await;
+    cluster
+        .sees(killed, |image| image.topic_names.contains_key("after"))
+        .await;
+}
+
+#[tokio::test]
+async fn a_whole_cluster_restarts_with_what_it_had() {
+    let mut cluster = Cluster::start(3).await;
+    create(&cluster, 0, "kept", 3).await;
+    for id in 0..3 {
+        cluster.kill_broker(id).await;
+    }
+    for id in 0..3 {
+        cluster.start_broker(id).await;
+    }
+    cluster.all_in().await;
+    for id in 0..3 {
+        cluster
+            .sees(id, |image| image.topic_names.contains_key("kept"))
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_broker_that_stops_in_order_leads_nothing_beforehand() {
+    let mut cluster = Cluster::start(3).await;
+    create(&cluster, 0, "t", 3).await;
+    let stopped = cluster.controller().await;
+    cluster.stop_broker(stopped).await;
+    let gone = BrokerId(i32::try_from(stopped).unwrap());
+    let other = cluster.running()[0];
+    let image = cluster
+        .sees(other, |image| image.brokers[&gone].in_controlled_shutdown)
+        .await;
+    for partition in image.topics.values().flat_map(|t| &t.partitions) {
+        assert_ne!(partition.leader, Some(gone));
+        assert_eq!(partition.isr.len(), 2);
+    }
+    assert_ne!(cluster.controller().await, stopped);
+}
