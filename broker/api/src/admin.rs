@@ -23,7 +23,7 @@
 //! | `POST`, `DELETE /v1/vhosts/{vhost}/exchanges/{name}/bindings` | [`Binding`] | 204; both are idempotent |
 //! | `GET /v1/groups` | | `[`[`GroupSummary`]`]` of the whole cluster |
 //! | `GET /v1/groups/{id}` | | [`Group`] |
-//! | `DELETE /v1/groups/{id}` | | 204; `?here=true`: only if the broker asked coordinates it |
+//! | `DELETE /v1/groups/{id}` | | 204; refused while it has members |
 //! | `GET /v1/brokers/{id}/verdict` | | [`Verdict`] |
 //! | `POST /v1/brokers/{id}/drain` | | [`Drain`]; repeat until `leaders` is 0 |
 //! | `GET /v1/restart-permit` | | [`Permit`] or `null` |

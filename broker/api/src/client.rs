@@ -279,13 +279,6 @@ impl Admin {
             .await
     }
 
-    /// As [`Admin::delete_group`], but only by the broker asked: what brokers send each other.
-    pub async fn delete_group_here(&self, id: &str) -> Result<(), Error> {
-        let query = [("here", true.to_string())];
-        self.empty(Method::DELETE, &["v1", "groups", id], &query, &())
-            .await
-    }
-
     // === restarts ===
 
     pub async fn verdict(&self, broker: i32) -> Result<Verdict, Error> {

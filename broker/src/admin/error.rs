@@ -72,13 +72,6 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What another broker said, passed on.
-impl From<ErrorBody> for Failure {
-    fn from(body: ErrorBody) -> Self {
-        Self(body)
-    }
-}
-
 impl From<metadata::Unavailable> for Failure {
     fn from(unavailable: metadata::Unavailable) -> Self {
         Self::new(ErrorCode::Unavailable, unavailable.to_string())

@@ -39,7 +39,8 @@ pub struct Queue {
     pub exclusive: bool,
     /// As declared, `x-queue-type` left out.
     pub arguments: Arguments,
-    /// Broker that serves it: home of a classic queue, leader of a quorum queue's shard.
+    /// Broker that serves it: home of a classic queue, leader of a quorum queue's shard. Absent while
+    /// the broker asked does not know.
     pub leader: Option<i32>,
     /// Brokers that keep it.
     pub members: Vec<i32>,
