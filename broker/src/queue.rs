@@ -184,6 +184,14 @@ impl Queues {
         session::open(self.links.clone())
     }
 
+    /// Broker that serves `queue`: its home, or the leader of its shard where this broker knows it.
+    pub fn served_by(&self, queue: &Queue) -> Option<BrokerId> {
+        match queue.kind {
+            QueueKind::Classic { home } => Some(home),
+            QueueKind::Quorum { shard } => self.links.shard_leader(shard),
+        }
+    }
+
     /// Removes every ready message; the answer is how many.
     pub async fn purge(&self, queue: &Arc<Queue>) -> Result<u64, Error> {
         let (mut session, _events) = self.open();

@@ -134,12 +134,12 @@ fn find(api: &Api, vhost: &str, name: &str) -> Result<(Arc<Image>, Arc<image::Qu
 
 async fn shown(api: &Api, image: &Image, queue: &Arc<image::Queue>) -> Queue {
     let stats = api.parts.queues.stats(queue).await.ok();
-    let (kind, leader, members) = match queue.kind {
-        image::QueueKind::Classic { home } => (QueueKind::Classic, Some(home.0), vec![home.0]),
+    let (kind, members) = match queue.kind {
+        image::QueueKind::Classic { home } => (QueueKind::Classic, vec![home.0]),
         image::QueueKind::Quorum { shard } => {
             let members = image.shards.get(&shard).map(|s| s.members.as_slice());
             let members = members.unwrap_or_default().iter().map(|b| b.0).collect();
-            (QueueKind::Quorum, None, members)
+            (QueueKind::Quorum, members)
         }
     };
     let mut arguments = arguments::to_json(&queue.arguments);
@@ -152,7 +152,7 @@ async fn shown(api: &Api, image: &Image, queue: &Arc<image::Queue>) -> Queue {
         auto_delete: queue.auto_delete,
         exclusive: queue.exclusive.is_some(),
         arguments,
-        leader,
+        leader: api.parts.queues.served_by(queue).map(|b| b.0),
         members,
         ready: stats.map(|s| s.ready),
         unacked: stats.map(|s| s.unacked),

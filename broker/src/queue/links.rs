@@ -132,6 +132,10 @@ impl Links {
         }
     }
 
+    pub(crate) fn shard_leader(&self, shard: ShardId) -> Option<BrokerId> {
+        self.remote.get()?.shard_leader(shard)
+    }
+
     pub(crate) fn driver_of(&self, queue: QueueId) -> usize {
         let drivers = self.config.drivers.max(1) as u64;
         usize::try_from(queue % drivers).unwrap_or(0)

@@ -65,6 +65,11 @@ struct Link {
 }
 
 impl Remote {
+    pub(crate) fn shard_leader(&self, shard: ShardId) -> Option<BrokerId> {
+        let leader = self.0.shards.leader(shard);
+        *leader.borrow()
+    }
+
     pub(crate) fn start(links: &Arc<Links>, mesh: &Mesh, groups: Groups, metrics: Metrics) -> Self {
         let remote = Self(Arc::new(Inner {
             links: links.clone(),
