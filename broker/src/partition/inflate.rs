@@ -93,7 +93,7 @@ fn damaged(why: impl ToString) -> Unreadable {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 mod tests {
     use std::io::Write;
 

@@ -39,6 +39,8 @@ pub(super) struct Hosted {
     pub(super) staged_records: u64,
     pub(super) waiting: HashMap<Token, Waiter>,
     pub(super) next_token: Token,
+    /// Answers that go out when readers can see what they speak of.
+    pub(super) answers: Vec<(Waiter, Result<(), AppendError>)>,
     pub(super) sync: SyncState,
     /// The leader this follower fetches from.
     pub(super) following: Option<BrokerId>,
@@ -318,11 +320,8 @@ impl Hosted {
                     let Some(waiter) = self.waiting.remove(&token) else {
                         continue;
                     };
-                    let answer = match outcome {
-                        Ok(()) => Ok(waiter.appended),
-                        Err(refusal) => Err(self.refused(refusal)),
-                    };
-                    let _unheard = waiter.answer.send(answer);
+                    let outcome = outcome.map_err(|refusal| self.refused(refusal));
+                    self.answers.push((waiter, outcome));
                 }
                 Effect::Propose {
                     in_sync,
@@ -341,7 +340,8 @@ impl Hosted {
         }
     }
 
-    /// Shows handles and readers what is true now.
+    /// Shows handles and readers what is true now, and only then answers: who has been answered
+    /// finds what it wrote.
     pub(super) fn publish(&mut self) {
         let m = self.machine.membership();
         let leading = self.machine.is_leading();
@@ -374,6 +374,9 @@ impl Hosted {
             *p = progress;
             changed
         });
+        for (waiter, outcome) in self.answers.drain(..) {
+            let _unheard = waiter.answer.send(outcome.map(|()| waiter.appended));
+        }
     }
 
     /// Closes the log and leaves the files of a clean shutdown.

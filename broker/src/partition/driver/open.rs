@@ -114,6 +114,7 @@ impl Hosted {
             staged_records: 0,
             waiting: HashMap::new(),
             next_token: 0,
+            answers: Vec::new(),
             sync: SyncState::default(),
             following: None,
             deadline_ms: None,

@@ -255,7 +255,7 @@ fn get_partition(b: &mut Bytes) -> Result<TopicPartition, Malformed> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 
