@@ -12,20 +12,23 @@ use anyhow::Context;
 use commitlog::DataDir;
 use machine::metadata::image::Listener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Config;
-use crate::metadata::{self, Registration, Superseded};
+use crate::metadata::{self, Registration};
 use crate::peer::{self, Mesh};
 use crate::raft::Groups;
 use crate::telemetry::Telemetry;
 use identity::Identity;
+use serving::Serving;
 pub use sockets::Sockets;
 
 mod identity;
+mod metrics;
+mod serving;
 mod sockets;
 
 /// How long a stopping broker waits for its leaderships to be taken over.
@@ -40,7 +43,9 @@ pub struct Node {
     groups: Groups,
     metadata: metadata::Handle,
     registration: watch::Receiver<Option<Registration>>,
-    joining: JoinHandle<Superseded>,
+    /// Registers, starts what serves clients and stays in; ends only with a failure.
+    joining: JoinHandle<anyhow::Error>,
+    serving: Arc<Mutex<Option<Serving>>>,
     /// Tells every front to stop.
     stop: CancellationToken,
 }
@@ -95,14 +100,38 @@ impl Node {
             .await
             .context("cannot start the metadata group")?;
 
+        metrics::register(&telemetry, &metadata);
+
         let (joined, registration) = watch::channel(None);
-        let joining = tokio::spawn(join(
-            metadata.clone(),
-            identity,
-            config.rack.clone(),
-            endpoints,
-            joined,
-        ));
+        let serving = Arc::new(Mutex::new(None));
+        let joining = {
+            let parts = serving::Parts {
+                config: Arc::clone(&config),
+                telemetry: telemetry.clone(),
+                data_dir: Arc::clone(&data_dir),
+                mesh: mesh.clone(),
+                groups: groups.clone(),
+                metadata: metadata.clone(),
+                stop: stop.clone(),
+            };
+            let serving = Arc::clone(&serving);
+            let registering = Registration::register(
+                metadata.clone(),
+                identity.incarnation,
+                config.rack.clone(),
+                endpoints,
+            );
+            tokio::spawn(async move {
+                let registration = registering.await;
+                tracing::info!(epoch = registration.epoch(), "broker registered");
+                match Serving::start(parts, sockets) {
+                    Ok(started) => *serving.lock().await = Some(started),
+                    Err(error) => return error,
+                }
+                joined.send_replace(Some(registration.clone()));
+                registration.keep().await.into()
+            })
+        };
         Ok(Self {
             config,
             data_dir,
@@ -112,6 +141,7 @@ impl Node {
             metadata,
             registration,
             joining,
+            serving,
             stop,
         })
     }
@@ -149,8 +179,8 @@ impl Node {
     pub async fn failed(&mut self) -> anyhow::Error {
         let mut failed = self.groups.failed();
         tokio::select! {
-            superseded = &mut self.joining => match superseded {
-                Ok(superseded) => superseded.into(),
+            ended = &mut self.joining => match ended {
+                Ok(failure) => failure,
                 Err(error) => error.into(),
             },
             Ok(_) = failed.wait_for(|failed| *failed) => anyhow::anyhow!(
@@ -175,29 +205,25 @@ impl Node {
     }
 
     /// Stops every part in reverse order and marks the data directory as cleanly left.
+    ///
+    /// # Errors
+    /// When the mark cannot be written; the next start then looks at everything.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.joining.abort();
         self.stop.cancel();
+        let serving = self.serving.lock().await.take();
+        if let Some(serving) = serving {
+            serving.stop().await;
+        }
         self.groups.close().await;
         self.mesh.close();
         drop(self.groups);
-        if let Ok(data_dir) = Arc::try_unwrap(self.data_dir) {
-            data_dir.mark_clean()?;
+        match Arc::try_unwrap(self.data_dir) {
+            Ok(data_dir) => data_dir.mark_clean()?,
+            Err(_) => {
+                tracing::warn!("a part still holds the data directory: left as after a crash")
+            }
         }
         Ok(())
     }
-}
-
-async fn join(
-    metadata: metadata::Handle,
-    identity: Identity,
-    rack: Option<String>,
-    endpoints: Vec<machine::metadata::image::Endpoint>,
-    joined: watch::Sender<Option<Registration>>,
-) -> Superseded {
-    let registration =
-        Registration::register(metadata, identity.incarnation, rack, endpoints).await;
-    tracing::info!(epoch = registration.epoch(), "broker registered");
-    joined.send_replace(Some(registration.clone()));
-    registration.keep().await
 }

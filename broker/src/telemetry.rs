@@ -12,14 +12,20 @@ pub struct Telemetry(Arc<Mutex<Registry>>);
 
 impl Default for Telemetry {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Registry::with_prefix("millrace"))))
+        Self(Arc::new(Mutex::new(Registry::default())))
     }
 }
 
 impl Telemetry {
-    /// Lets a module put its metrics in, under a prefix of its own.
+    /// Lets a module put its metrics in, under `millrace_` and a prefix of its own.
     pub fn register(&self, prefix: &str, put: impl FnOnce(&mut Registry)) {
+        let prefix = format!("millrace_{prefix}");
         put(self.0.lock().sub_registry_with_prefix(prefix));
+    }
+
+    /// Lets a module put its metrics in under their full names (`api::metric`).
+    pub fn register_named<T>(&self, put: impl FnOnce(&mut Registry) -> T) -> T {
+        put(&mut self.0.lock())
     }
 
     /// The text of `/metrics` (OpenMetrics).
