@@ -115,8 +115,8 @@ pub struct BrokerClusterSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 128))]
     #[x_kube(
-        validation = Rule::new("!self.exists(k, k in ['node.id', 'broker.id', 'cluster.id', 'broker.rack', 'listeners', 'advertised.listeners', 'log.dirs', 'log.dir', 'controller.quorum.voters'])")
-            .message("node.id, cluster.id, broker.rack, listeners, advertised.listeners, log.dirs and controller.quorum.voters are set by the operator"),
+        validation = Rule::new("!self.exists(k, k in ['node.id', 'broker.id', 'cluster.id', 'broker.rack', 'listeners', 'advertised.listeners', 'log.dirs', 'log.dir', 'controller.quorum.voters', 'millrace.amqp.users.file'])")
+            .message("node.id, cluster.id, broker.rack, listeners, advertised.listeners, log.dirs, controller.quorum.voters and millrace.amqp.users.file are set by the operator"),
         validation = Rule::new("!self.exists(k, k in ['default.replication.factor', 'min.insync.replicas', 'num.partitions'])")
             .message("state default.replication.factor, min.insync.replicas and num.partitions as spec.defaults"),
         validation = Rule::new("self.all(k, !k.contains('\\n') && !k.contains('='))")
@@ -137,6 +137,35 @@ pub struct BrokerClusterSpec {
     /// Ports that clients use.
     #[serde(default)]
     pub listeners: Listeners,
+    /// Who may log in by AMQP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amqp: Option<Amqp>,
+}
+
+/// Who may log in by AMQP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Amqp {
+    /// Secret of this namespace with the users. Without one nobody can log in by AMQP.
+    pub users_secret: UsersSecret,
+}
+
+/// A users file in a Secret: one `name:hash` a line, as `millrace amqp-user` prints them. The
+/// operator never reads it; brokers read it when they start. So a change goes under another name of
+/// the Secret, which restarts them one by one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsersSecret {
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Key of the Secret that holds the file.
+    #[serde(default = "users_key")]
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
+}
+
+fn users_key() -> String {
+    "users".to_owned()
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

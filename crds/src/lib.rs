@@ -11,6 +11,10 @@
     unreachable_pub,
     reason = "derive(KubeSchema) copies each type into a function body to read its schema"
 )]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "columns of one kind have the same type or priority"
+)]
 
 pub mod broker_cluster;
 pub mod consumer_group;

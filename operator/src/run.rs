@@ -57,7 +57,7 @@ async fn lead(client: Client, args: Args, metrics: Metrics) -> anyhow::Result<()
     let stop = signal()?;
     let Some(namespace) = &args.lease_namespace else {
         metrics.leads(true);
-        work(client, &args, metrics, stop).await;
+        Box::pin(work(client, &args, metrics, stop)).await;
         return Ok(());
     };
     let election = Election::new(
@@ -73,7 +73,7 @@ async fn lead(client: Client, args: Args, metrics: Metrics) -> anyhow::Result<()
     tracing::info!(identity = args.identity, "leading");
     metrics.leads(true);
     tokio::select! {
-        () = work(client, &args, metrics, stop) => {
+        () = Box::pin(work(client, &args, metrics, stop)) => {
             election.resign().await;
             Ok(())
         }

@@ -38,6 +38,16 @@ pub(super) fn selector(cluster: &Cluster) -> BTreeMap<String, String> {
     .into()
 }
 
+/// Labels of the pods and of every object.
+fn labels(cluster: &Cluster) -> BTreeMap<String, String> {
+    let mut labels = selector(cluster);
+    labels.insert(
+        "app.kubernetes.io/part-of".to_owned(),
+        "millrace".to_owned(),
+    );
+    labels
+}
+
 fn label_selector(cluster: &Cluster) -> LabelSelector {
     LabelSelector {
         match_labels: Some(selector(cluster)),
@@ -47,7 +57,7 @@ fn label_selector(cluster: &Cluster) -> LabelSelector {
 
 /// Named, labelled and owned by the BrokerCluster, so that it goes with it.
 fn metadata(cluster: &Cluster, name: String) -> ObjectMeta {
-    let mut labels = selector(cluster);
+    let mut labels = labels(cluster);
     labels.insert(
         "app.kubernetes.io/managed-by".to_owned(),
         MANAGER.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crds::broker_cluster::{ADMIN_PORT, BrokerCluster, PEER_PORT, Resources, Storage};
+use crds::broker_cluster::{ADMIN_PORT, BrokerCluster, PEER_PORT, Resources, Storage, UsersSecret};
 use kube::ResourceExt;
 
 use crate::plan::Refusal;
@@ -14,6 +14,9 @@ pub(super) mod tests;
 const NAME_MAX: usize = 40;
 /// What the metadata group is made of at most; more voters make every write slower and none safer.
 const VOTERS_MAX: i32 = 5;
+
+/// Where the users' Secret is mounted.
+pub(super) const USERS_DIR: &str = "/etc/users";
 
 /// Also of the pods' labels and of every object's name.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ pub(super) struct Cluster {
     pub(super) resources: Option<Resources>,
     pub(super) kafka_port: i32,
     pub(super) amqp_port: i32,
+    /// Users file of the AMQP listener.
+    pub(super) users: Option<UsersSecret>,
     /// The brokers' configuration but for what differs from broker to broker.
     pub(super) properties: BTreeMap<String, String>,
 }
@@ -71,6 +76,7 @@ pub(super) fn validate(
         resources: spec.resources.clone(),
         kafka_port: spec.listeners.kafka.port,
         amqp_port: spec.listeners.amqp.port,
+        users: spec.amqp.as_ref().map(|a| a.users_secret.clone()),
         properties: BTreeMap::new(),
         name,
     };
@@ -115,6 +121,12 @@ fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> 
             v.kafka_port, v.amqp_port
         ),
     );
+    if let Some(users) = &v.users {
+        set(
+            "millrace.amqp.users.file",
+            format!("{USERS_DIR}/{}", users.key),
+        );
+    }
     set("default.replication.factor", rf.to_string());
     set("min.insync.replicas", min.to_string());
     set(

@@ -20,16 +20,17 @@ use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, ContainerPort, DownwardAPIVolumeFile,
     DownwardAPIVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, ObjectFieldSelector,
     PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplateSpec,
-    Probe, ResourceRequirements, SeccompProfile, SecurityContext, TopologySpreadConstraint, Volume,
-    VolumeMount, VolumeResourceRequirements,
+    Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext,
+    TopologySpreadConstraint, Volume, VolumeMount, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::json;
 
+use super::super::validated::USERS_DIR;
 use super::{
-    Cluster, PLACED, RACK, TARGET, VOTERS, config_map, label_selector, metadata, selector,
+    Cluster, PLACED, RACK, TARGET, VOTERS, config_map, label_selector, labels, metadata, selector,
 };
 
 /// User and group of the brokers' process; nothing on the image belongs to it.
@@ -120,7 +121,7 @@ fn target(cluster: &Cluster, template: &PodTemplateSpec) -> Result<String, serde
 fn template(cluster: &Cluster) -> PodTemplateSpec {
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
-            labels: Some(selector(cluster)),
+            labels: Some(labels(cluster)),
             ..ObjectMeta::default()
         }),
         spec: Some(PodSpec {
@@ -241,16 +242,34 @@ fn broker(cluster: &Cluster) -> Container {
         }),
         resources: cluster.resources.as_ref().map(resources),
         security_context: Some(locked_down()),
-        volume_mounts: Some(vec![
-            mount("config", CONFIG_DIR, true),
-            mount("data", DATA_DIR, false),
-        ]),
+        volume_mounts: Some(
+            [
+                Some(mount("config", CONFIG_DIR, true)),
+                Some(mount("data", DATA_DIR, false)),
+                cluster
+                    .users
+                    .as_ref()
+                    .map(|_| mount("users", USERS_DIR, true)),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+        ),
         ..Container::default()
     }
 }
 
 fn volumes(cluster: &Cluster) -> Vec<Volume> {
-    vec![
+    let users = cluster.users.as_ref().map(|users| Volume {
+        name: "users".to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(users.name.clone()),
+            default_mode: Some(0o440),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    });
+    let mut volumes = vec![
         Volume {
             name: "config".to_owned(),
             config_map: Some(ConfigMapVolumeSource {
@@ -274,7 +293,9 @@ fn volumes(cluster: &Cluster) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-    ]
+    ];
+    volumes.extend(users);
+    volumes
 }
 
 fn claim(cluster: &Cluster) -> PersistentVolumeClaim {

@@ -104,10 +104,39 @@ fn every_object_is_owned_by_the_cluster_and_selects_its_pods() {
         );
     }
     let set = serde_json::to_value(statefulset::build(&v).unwrap()).unwrap();
-    assert_eq!(
-        set["spec"]["selector"]["matchLabels"],
-        set["spec"]["template"]["metadata"]["labels"]
-    );
+    let labels = &set["spec"]["template"]["metadata"]["labels"];
+    for (key, value) in set["spec"]["selector"]["matchLabels"].as_object().unwrap() {
+        assert_eq!(&labels[key], value, "{key}");
+    }
     assert_eq!(set["spec"]["updateStrategy"]["type"], "OnDelete");
     assert_eq!(set["spec"]["podManagementPolicy"], "Parallel");
+}
+
+#[test]
+fn users_of_a_secret_are_a_file_that_only_brokers_read_and_another_secret_is_another_target() {
+    let with = |secret: &str| {
+        built(json!({
+            "storage": { "size": "1Gi" }, "amqp": { "usersSecret": { "name": secret, "key": "users" } },
+        }))
+    };
+    let set = serde_json::to_value(with("a")).unwrap();
+    let pod = &set["spec"]["template"]["spec"];
+    assert!(
+        pod["volumes"].to_string().contains(r#""secretName":"a""#),
+        "{pod}"
+    );
+    assert!(
+        pod["containers"][0]["volumeMounts"]
+            .to_string()
+            .contains("/etc/users"),
+        "{pod}"
+    );
+    assert!(
+        !pod["initContainers"].to_string().contains("/etc/users"),
+        "{pod}"
+    );
+    assert_ne!(
+        statefulset::target_of(&with("a")),
+        statefulset::target_of(&with("b"))
+    );
 }
