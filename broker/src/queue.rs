@@ -30,6 +30,7 @@ mod sync;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use commitlog::Shutdown;
@@ -112,7 +113,29 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Queues {
     links: Arc<links::Links>,
-    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    drivers: Arc<Drivers>,
+}
+
+/// The driver threads; they end with the last handle.
+#[derive(Default)]
+struct Drivers {
+    inboxes: Vec<Sender<classic::Input>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Drivers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Drivers {
+    fn stop(&self) {
+        for inbox in &self.inboxes {
+            // A driver that has ended already has closed its queues.
+            drop(inbox.send(classic::Input::Stop));
+        }
+    }
 }
 
 impl Queues {
@@ -120,7 +143,7 @@ impl Queues {
     pub fn detached(broker: BrokerId, config: Config) -> Self {
         Self {
             links: Arc::new(links::Links::new(broker, config, None)),
-            threads: Arc::default(),
+            drivers: Arc::default(),
         }
     }
 
@@ -140,7 +163,7 @@ impl Queues {
             parts.metrics.clone(),
         ));
         let syncer = sync::Syncer::start(links.clone())?;
-        let (mut drivers, mut threads) = (Vec::new(), Vec::new());
+        let (mut inboxes, mut threads) = (Vec::new(), Vec::new());
         for index in 0..links.config().drivers.max(1) {
             let context = classic::Context {
                 links: links.clone(),
@@ -150,28 +173,28 @@ impl Queues {
                 opened_after: parts.opened_after,
                 index,
             };
-            let (driver, thread) = classic::start(context, image.clone())?;
-            drivers.push(driver);
+            let (inbox, thread) = classic::start(context, image.clone())?;
+            inboxes.push(inbox);
             threads.push(thread);
         }
-        links.set_drivers(drivers);
+        links.set_drivers(inboxes.clone());
         for queue in left_behind(&image, broker) {
             links.delete(queue);
         }
         tokio::spawn(follow(parts.metadata.watch(), links.clone()));
         Ok(Self {
             links,
-            threads: Arc::new(Mutex::new(threads)),
+            drivers: Arc::new(Drivers {
+                inboxes,
+                threads: Mutex::new(threads),
+            }),
         })
     }
 
     /// Ends the drivers: everything taken is written and synced when this returns. Blocks.
     pub fn close(&self) {
-        for driver in self.links.drivers() {
-            // A driver that has ended already has closed its queues.
-            drop(driver.send(classic::Input::Stop));
-        }
-        for thread in self.threads.lock().drain(..) {
+        self.drivers.stop();
+        for thread in self.drivers.threads.lock().drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a driver of classic queues has panicked");
             }
