@@ -11,6 +11,8 @@ mod frame;
 mod pusher;
 mod shard_link;
 mod shards;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -173,6 +175,12 @@ impl Remote {
                     tokio::spawn(pusher::resync(*broker, mesh));
                 } else if !*answers && answered {
                     self.lost(*broker);
+                }
+            }
+            for (broker, answered) in before {
+                if answered && !peers.contains_key(&broker) {
+                    // Not a peer any more.
+                    self.lost(broker);
                 }
             }
             before = peers;

@@ -10,22 +10,40 @@ use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::{Image, Queue};
 use machine::value::{Table, Value};
 use model::BrokerId;
+use tokio::net::TcpListener;
 
 use super::{
     ChannelId, Config, ConsumeRequest, Consumer, Delivery, Event, Events, Message, Metrics,
     Outcome, Parts, Queues, Session,
 };
 use crate::metadata;
-use crate::peer::Mesh;
+use crate::peer::{self, Address, Identity, Mesh};
 use crate::raft::Groups;
 
 const HERE: BrokerId = BrokerId(1);
+const THERE: BrokerId = BrokerId(2);
+
+async fn mesh(broker: BrokerId) -> (Mesh, Address) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = Address {
+        host: "127.0.0.1".to_owned(),
+        port: listener.local_addr().unwrap().port(),
+    };
+    let identity = Identity {
+        broker,
+        cluster_id: "test".to_owned(),
+        incarnation: uuid::Uuid::nil(),
+    };
+    let mesh = Mesh::start(identity, peer::Config::default(), vec![listener]);
+    (mesh, address)
+}
 
 /// One broker's queues over a directory that outlives them.
 pub(super) struct Broker {
     pub(super) queues: Queues,
     pub(super) metadata: metadata::Handle,
     pub(super) dir: Arc<tempfile::TempDir>,
+    pub(super) mesh: Mesh,
 }
 
 impl Broker {
@@ -46,13 +64,40 @@ impl Broker {
         Self::over(Arc::new(tempfile::tempdir().unwrap()), metadata)
     }
 
+    /// The home broker of all queues, and another broker that knows it; both hear the same metadata.
+    pub(super) async fn pair() -> (Self, Self) {
+        let (mesh, address) = mesh(HERE).await;
+        let (other_mesh, other_address) = self::mesh(THERE).await;
+        mesh.set_peers(BTreeMap::from([(THERE, other_address)]));
+        other_mesh.set_peers(BTreeMap::from([(HERE, address)]));
+        for (mesh, peer) in [(&mesh, THERE), (&other_mesh, HERE)] {
+            let mut alive = mesh.alive();
+            let answers = alive.wait_for(|alive| alive.is_alive(peer));
+            answers.await.unwrap();
+        }
+        let home = Self::new().with(HERE, mesh);
+        let other = Self::new().with(THERE, other_mesh);
+        (home, other)
+    }
+
+    fn with(self, broker: BrokerId, mesh: Mesh) -> Self {
+        self.queues.close();
+        let image = Image::clone(&self.metadata.image());
+        let metadata = metadata::Handle::in_memory(broker, image);
+        Self::meshed(self.dir, metadata, mesh)
+    }
+
     pub(super) fn over(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle) -> Self {
+        Self::meshed(dir, metadata, Mesh::alone(HERE))
+    }
+
+    fn meshed(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle, mesh: Mesh) -> Self {
         let parts = Parts {
             config: Config::default(),
             dir: dir.path().to_owned(),
             opened_after: Shutdown::Unclean,
             metadata: metadata.clone(),
-            mesh: Mesh::alone(HERE),
+            mesh: mesh.clone(),
             groups: Groups::in_memory(HERE, crate::raft::Config::default()),
             metrics: Metrics::default(),
         };
@@ -60,6 +105,7 @@ impl Broker {
             queues: Queues::start(parts).unwrap(),
             metadata,
             dir,
+            mesh,
         }
     }
 
