@@ -1,0 +1,98 @@
+//! A client that sends one frame and reads one.
+
+use bytes::{Bytes, BytesMut};
+use kafka_wire::frame::{RequestHeader, parse_response_header};
+use kafka_wire::messages::produce;
+use kafka_wire::messages::produce::{
+    PartitionProduceData, PartitionProduceResponse, TopicProduceData,
+};
+use kafka_wire::{Message, Records, Request, Str, Writer};
+use machine::metadata::image::Listener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::cluster::{Cluster, LONG};
+
+/// Codes of a replica that is not open yet, or of a follower.
+const NOT_LEADER: i16 = 6;
+
+pub(crate) struct Client(TcpStream);
+
+impl Client {
+    pub(crate) async fn connect(cluster: &Cluster, broker: usize) -> Self {
+        let address = cluster.address(broker, Listener::Kafka);
+        Self(TcpStream::connect(address).await.unwrap())
+    }
+
+    pub(crate) async fn send<R: Request>(&mut self, version: i16, request: &R) {
+        let mut w = Writer::frame();
+        let header = RequestHeader {
+            key: R::KEY,
+            version,
+            correlation_id: 7,
+            client_id: Some(Str::from_static("it")),
+        };
+        header.encode(&mut w);
+        request.encode(&mut w, version);
+        let frame = w.finish_frame().unwrap().concat();
+        self.0.write_all(&frame).await.unwrap();
+    }
+
+    pub(crate) async fn receive<R: Request>(&mut self, version: i16) -> R::Response {
+        let read = async {
+            let length = self.0.read_i32().await?;
+            let mut frame = BytesMut::zeroed(usize::try_from(length).unwrap());
+            self.0.read_exact(&mut frame).await?;
+            std::io::Result::Ok(frame.freeze())
+        };
+        let frame = timeout(LONG, read).await.unwrap().unwrap();
+        let (id, mut body) = parse_response_header(frame, R::KEY, version).unwrap();
+        assert_eq!(id, 7);
+        R::Response::decode(&mut body, version).unwrap()
+    }
+
+    pub(crate) async fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {
+        self.send(version, request).await;
+        self.receive::<R>(version).await
+    }
+
+    /// Waits until the broker closes the connection.
+    pub(crate) async fn closed(&mut self) {
+        let read = timeout(LONG, self.0.read(&mut [0])).await.unwrap();
+        assert_eq!(read.unwrap_or_default(), 0);
+    }
+
+    /// Produces to partition 0 with acks=all, again while the replica is only being opened.
+    pub(crate) async fn produce(
+        &mut self,
+        topic: &str,
+        records: Bytes,
+    ) -> PartitionProduceResponse {
+        let request = produce(topic, -1, Some(records));
+        loop {
+            let mut response = self.call(9, &request).await;
+            let partition = response.responses.remove(0).partition_responses.remove(0);
+            if partition.error_code != NOT_LEADER {
+                return partition;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+pub(crate) fn produce(topic: &str, acks: i16, records: Option<Bytes>) -> produce::Request {
+    produce::Request {
+        acks,
+        timeout_ms: 30_000,
+        topic_data: vec![TopicProduceData {
+            name: Str::from(topic),
+            partition_data: vec![PartitionProduceData {
+                index: 0,
+                records: records.map(Records::from),
+            }],
+            ..TopicProduceData::default()
+        }],
+        ..produce::Request::default()
+    }
+}
