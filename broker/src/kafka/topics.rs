@@ -116,3 +116,6 @@ pub(super) fn create_on_first_use(front: &Arc<Front>, name: &str) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests;
