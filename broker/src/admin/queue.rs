@@ -1,6 +1,7 @@
 //! `/v1/vhosts/{vhost}/queues`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::admin::{ErrorCode, Outcome, Put, Queue, QueueKind, QueueSpec};
 use axum::Json;
@@ -15,8 +16,11 @@ use serde::Deserialize;
 use super::error::{Body, Failure, Params};
 use super::{Api, arguments};
 use crate::amqp;
+use crate::queue::Stats;
 
 const QUEUE_TYPE: &str = "x-queue-type";
+/// Time for a queue's host to say what is in it; a queue whose host is silent is shown without.
+const STATS_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) async fn list(
     State(api): State<Api>,
@@ -92,9 +96,9 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Failure> {
     let (_, queue) = find(&api, &vhost, &name)?;
     if if_unused || if_empty {
-        let stats = match api.parts.queues.stats(&queue).await {
-            Ok(stats) => stats,
-            Err(error) => return Err(Failure::new(ErrorCode::Unavailable, error.to_string())),
+        let Some(stats) = stats(&api, &queue).await else {
+            let message = format!("the host of queue '{name}' does not answer");
+            return Err(Failure::new(ErrorCode::Unavailable, message));
         };
         if if_unused && stats.consumers > 0 {
             let message = format!("queue '{name}' has {} consumers", stats.consumers);
@@ -132,8 +136,13 @@ fn find(api: &Api, vhost: &str, name: &str) -> Result<(Arc<Image>, Arc<image::Qu
     Ok((image, queue))
 }
 
+async fn stats(api: &Api, queue: &Arc<image::Queue>) -> Option<Stats> {
+    let asked = api.parts.queues.stats(queue);
+    tokio::time::timeout(STATS_TIMEOUT, asked).await.ok()?.ok()
+}
+
 async fn shown(api: &Api, image: &Image, queue: &Arc<image::Queue>) -> Queue {
-    let stats = api.parts.queues.stats(queue).await.ok();
+    let stats = stats(api, queue).await;
     let (kind, members) = match queue.kind {
         image::QueueKind::Classic { home } => (QueueKind::Classic, vec![home.0]),
         image::QueueKind::Quorum { shard } => {
