@@ -15,9 +15,10 @@ use super::applier::Applier;
 use super::types::{Payload, Replies, broker_id};
 use super::{Config, Proposal, ProposeError, Raft, codec};
 
-/// A leader whose term is not committed yet refuses writes; it is asked again for this long.
+/// A leader whose term is not committed yet, or whose lease has run out, refuses writes; it is asked
+/// again for this long.
 const NEW_LEADER_PATIENCE: Duration = Duration::from_millis(500);
-const NEW_LEADER_RETRY: Duration = Duration::from_millis(2);
+const NEW_LEADER_RETRY: Duration = Duration::from_millis(1);
 
 type Reply = oneshot::Sender<Result<Bytes, ProposeError>>;
 
@@ -85,6 +86,11 @@ async fn write(raft: &Raft, payload: Payload) -> Result<Replies, ProposeError> {
             Err(RaftError::APIError(_)) => return Err(ProposeError::Unknown),
             Err(RaftError::Fatal(_)) => return Err(ProposeError::Stopped),
         };
+        // An idle leader has not heard from its voters for a while (there are no heartbeats), and
+        // openraft lets only a leader with a fresh majority write: ask the voters.
+        if raft.is_leader() && raft.trigger().heartbeat().await.is_err() {
+            return Err(ProposeError::Stopped);
+        }
         let about_to_lead = raft.is_leader() || hint == Some(*raft.node_id());
         if !about_to_lead || Instant::now() > patience {
             return Err(ProposeError::NotLeader {
