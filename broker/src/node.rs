@@ -33,6 +33,8 @@ mod sockets;
 
 /// How long a stopping broker waits for its leaderships to be taken over.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// A cluster that stops as a whole need not wait for itself.
+const QUORUM_LOST_AFTER: Duration = Duration::from_millis(500);
 
 /// One running broker.
 pub struct Node {
@@ -199,8 +201,39 @@ impl Node {
             }
             self.groups.hand_over().await;
         };
-        if timeout(DRAIN_TIMEOUT, leave).await.is_err() {
-            tracing::warn!("stopping without having handed over everything");
+        tokio::select! {
+            left = timeout(DRAIN_TIMEOUT, leave) => {
+                if left.is_err() {
+                    tracing::warn!("stopping without having handed over everything");
+                }
+            }
+            () = self.quorum_lost() => {
+                tracing::info!("stopping without handing over: most voters are gone");
+            }
+        }
+    }
+
+    /// Waits until most voters have been out of reach for a while: nobody is left to hand over to.
+    async fn quorum_lost(&self) {
+        let voters = self.metadata.voters();
+        let mut alive = self.mesh.alive();
+        loop {
+            let up = |alive: &peer::Alive| {
+                let this = self.config.node_id;
+                let up = voters
+                    .iter()
+                    .filter(|id| **id == this || alive.is_alive(**id));
+                up.count() * 2 > voters.len()
+            };
+            if alive.wait_for(|alive| !up(alive)).await.is_err() {
+                return;
+            }
+            if timeout(QUORUM_LOST_AFTER, alive.wait_for(up))
+                .await
+                .is_err()
+            {
+                return;
+            }
         }
     }
 

@@ -35,8 +35,6 @@ mod proposer;
 mod server;
 mod snapshot;
 mod store;
-#[cfg(test)]
-mod tests;
 mod types;
 mod wal;
 

@@ -18,6 +18,9 @@ use super::types::{broker_id, node_id};
 use super::{Members, Raft};
 use crate::peer::{Alive, Mesh};
 
+#[cfg(test)]
+mod tests;
+
 /// How much later each further voter campaigns.
 const STEP: Duration = Duration::from_millis(150);
 /// A campaign that was refused (the old leader's lease, a tie) is repeated after this.

@@ -1,7 +1,8 @@
-//! Clusters for tests: brokers of this process, each on a runtime of its own, stopped in order or
-//! dropped half-way, with data in a temporary directory that survives a restart.
+//! Clusters for tests: brokers of this process, each on a runtime of its own, and brokers that are
+//! processes of their own and can be killed. Data is in a temporary directory and survives a restart.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ use tokio::time::timeout;
 /// Bound for everything that is waited for: only a hanging test reaches it.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+/// Tells the process that [`broker_process`] runs in which configuration to use.
+const CONFIG: &str = "MILLRACE_IT_CONFIG";
+
 /// Brokers 0.. with a voter each, racks `a`, `b`, `c`, …
 pub(crate) struct Cluster {
     data: TempDir,
@@ -26,20 +30,26 @@ pub(crate) struct Cluster {
     brokers: Vec<Option<Broker>>,
 }
 
-/// One running broker with the threads it runs on.
-pub(crate) struct Broker {
-    node: Option<Node>,
-    runtime: Option<Runtime>,
+enum Broker {
+    /// With the threads it runs on.
+    Here(Box<Node>, Runtime),
+    /// A process of its own.
+    Apart(Child),
 }
 
 impl Cluster {
-    /// Starts `count` brokers and waits until all are in.
+    /// Starts `count` brokers in this process and waits until all are in.
     pub(crate) async fn start(count: usize) -> Self {
-        Self::start_with(count, &[]).await
+        Self::start_with(count, &[], &[]).await
     }
 
-    /// As [`Cluster::start`], with further `key=value` settings for each broker.
-    pub(crate) async fn start_with(count: usize, settings: &[&str]) -> Self {
+    /// As [`Cluster::start`], but broker `apart` is a process of its own, which can be killed.
+    pub(crate) async fn start_with_process(count: usize, apart: usize) -> Self {
+        Self::start_with(count, &[apart], &[]).await
+    }
+
+    /// Starts `count` brokers, those in `apart` as processes, with further `key=value` settings.
+    pub(crate) async fn start_with(count: usize, apart: &[usize], settings: &[&str]) -> Self {
         let reserved: Vec<_> = (0..count)
             .map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap())
             .collect();
@@ -61,25 +71,29 @@ impl Cluster {
             brokers: (0..count).map(|_| None).collect(),
         };
         for id in 0..count {
-            cluster.start_broker(id).await;
+            if apart.contains(&id) {
+                cluster.start_process(id);
+            } else {
+                cluster.start_broker(id).await;
+            }
         }
         cluster.all_in().await;
         cluster
     }
 
-    /// The configuration of broker `id`.
-    pub(crate) fn config(&self, id: usize) -> Config {
+    /// The properties file of broker `id`.
+    fn properties(&self, id: usize) -> String {
         let dir = self.data_dir(id);
         let rack = char::from(b'a' + u8::try_from(id).unwrap());
         let port = self.peer_ports[id];
-        let text = format!(
+        let settings = self.settings.join("\n");
+        format!(
             "node.id={id}\ncluster.id=it\nbroker.rack={rack}\nlog.dirs={}\n\
              listeners=KAFKA://127.0.0.1:0,AMQP://127.0.0.1:0,ADMIN://127.0.0.1:0,PEER://127.0.0.1:{port}\n\
-             controller.quorum.voters={}\nmillrace.wal.file.bytes=4194304\n",
+             controller.quorum.voters={}\nmillrace.wal.file.bytes=4194304\n{settings}\n",
             dir.display(),
             self.voters
-        );
-        Config::parse(&text, &self.settings).unwrap()
+        )
     }
 
     pub(crate) fn data_dir(&self, id: usize) -> std::path::PathBuf {
@@ -88,7 +102,7 @@ impl Cluster {
 
     /// Starts a broker that does not run.
     pub(crate) async fn start_broker(&mut self, id: usize) {
-        let config = self.config(id);
+        let config = Config::parse(&self.properties(id), &[]).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -102,17 +116,28 @@ impl Cluster {
             .await
             .unwrap()
             .unwrap();
-        self.brokers[id] = Some(Broker {
-            node: Some(node),
-            runtime: Some(runtime),
-        });
+        self.brokers[id] = Some(Broker::Here(Box::new(node), runtime));
     }
 
-    /// Stops a broker as an operator does: it hands over, then ends.
+    /// Starts a broker that does not run, as a process of its own.
+    pub(crate) fn start_process(&mut self, id: usize) {
+        let config = self.data.path().join(format!("{id}.properties"));
+        std::fs::write(&config, self.properties(id)).unwrap();
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "cluster::broker_process", "--ignored"])
+            .env(CONFIG, config)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.brokers[id] = Some(Broker::Apart(process));
+    }
+
+    /// Stops a broker of this process as an operator does: it hands over, then ends.
     pub(crate) async fn stop_broker(&mut self, id: usize) {
-        let mut broker = self.brokers[id].take().unwrap();
-        let node = broker.node.take().unwrap();
-        let runtime = broker.runtime.take().unwrap();
+        let Some(Broker::Here(node, runtime)) = self.brokers[id].take() else {
+            panic!("broker {id} does not run in this process");
+        };
         runtime
             .spawn(async move {
                 node.drain().await;
@@ -124,27 +149,31 @@ impl Cluster {
         runtime.shutdown_background();
     }
 
-    /// Ends a broker without a word, and waits until its data directory is free.
-    pub(crate) async fn kill_broker(&mut self, id: usize) {
-        let mut broker = self.brokers[id].take().unwrap();
-        let dir = self.data_dir(id);
-        tokio::task::spawn_blocking(move || {
-            broker.runtime.take().unwrap().shutdown_timeout(LONG);
-            drop(broker.node.take());
-            // The write-ahead log's thread lets go of the directory when it ends.
-            let lock = std::fs::File::open(dir.join(".lock")).unwrap();
-            rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
-        })
-        .await
-        .unwrap();
+    /// Kills a broker that is a process of its own.
+    pub(crate) fn kill_broker(&mut self, id: usize) {
+        let Some(Broker::Apart(mut process)) = self.brokers[id].take() else {
+            panic!("broker {id} is no process of its own");
+        };
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 
     pub(crate) fn node(&self, id: usize) -> &Node {
-        self.brokers[id].as_ref().unwrap().node.as_ref().unwrap()
+        match &self.brokers[id] {
+            Some(Broker::Here(node, _)) => node,
+            _ => panic!("broker {id} does not run in this process"),
+        }
     }
 
     pub(crate) fn metadata(&self, id: usize) -> &Handle {
         self.node(id).metadata()
+    }
+
+    /// Ids of the brokers that run in this process.
+    pub(crate) fn here(&self) -> Vec<usize> {
+        (0..self.brokers.len())
+            .filter(|id| matches!(self.brokers[*id], Some(Broker::Here(..))))
+            .collect()
     }
 
     /// Ids of the brokers that run.
@@ -156,7 +185,7 @@ impl Cluster {
 
     /// Waits until every running broker sees every running broker in.
     pub(crate) async fn all_in(&self) {
-        for id in self.running() {
+        for id in self.here() {
             timeout(LONG, self.node(id).joined()).await.unwrap();
             self.sees(id, |image| {
                 self.running().into_iter().all(|other| {
@@ -186,7 +215,7 @@ impl Cluster {
         let agreed = async {
             loop {
                 let mut leaders: Vec<_> = self
-                    .running()
+                    .here()
                     .into_iter()
                     .map(|id| self.metadata(id).controller())
                     .collect();
@@ -203,6 +232,16 @@ impl Cluster {
         timeout(LONG, agreed).await.unwrap()
     }
 
+    /// Waits until broker `id` leads the metadata group.
+    pub(crate) async fn controller_is(&self, id: usize) {
+        let leads = async {
+            while self.controller().await != id {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(LONG, leads).await.unwrap();
+    }
+
     /// Where a broker's listener can be reached.
     #[allow(dead_code)]
     pub(crate) fn address(&self, id: usize, listener: Listener) -> String {
@@ -217,10 +256,34 @@ impl Cluster {
     }
 }
 
-impl Drop for Broker {
+impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+        for broker in self.brokers.drain(..).flatten() {
+            match broker {
+                Broker::Here(_, runtime) => runtime.shutdown_background(),
+                Broker::Apart(mut process) => {
+                    // It may have ended by itself.
+                    drop(process.kill());
+                    drop(process.wait());
+                }
+            }
         }
     }
+}
+
+/// Not a test: what [`Cluster::start_process`] runs.
+#[test]
+#[ignore = "runs a broker for another test"]
+fn broker_process() {
+    let Some(path) = std::env::var_os(CONFIG) else {
+        return;
+    };
+    let config = Config::load(Path::new(&path), &[]).unwrap();
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(broker::run(config))
+        .unwrap();
 }

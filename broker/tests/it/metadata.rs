@@ -1,4 +1,5 @@
 use machine::metadata::command::{Assignment, Command, Reply};
+use machine::metadata::image::Image;
 use model::{BrokerId, TopicId};
 use tokio::time::timeout;
 
@@ -31,19 +32,15 @@ async fn create(cluster: &Cluster, from: usize, name: &str, replication_factor: 
 async fn one_broker_is_a_cluster_and_finds_its_data_again() {
     let mut cluster = Cluster::start(1).await;
     create(&cluster, 0, "t", 1).await;
-    cluster.kill_broker(0).await;
-    cluster.start_broker(0).await;
-    cluster.all_in().await;
-    let image = cluster.sees(0, |i| i.topic_names.contains_key("t")).await;
-    let topic = image.topics.values().next().unwrap();
-    assert!(
-        topic
-            .partitions
-            .iter()
-            .all(|p| p.leader == Some(BrokerId(0)))
-    );
     cluster.stop_broker(0).await;
     assert!(cluster.data_dir(0).join(".clean-shutdown").exists());
+    cluster.start_broker(0).await;
+    cluster.all_in().await;
+    let leads = |image: &Image| {
+        let topic = image.topics.values().next();
+        topic.is_some_and(|t| t.partitions.iter().all(|p| p.leader == Some(BrokerId(0))))
+    };
+    cluster.sees(0, leads).await;
 }
 
 #[tokio::test]
@@ -61,35 +58,38 @@ async fn three_brokers_form_a_cluster_and_each_takes_commands() {
     }
 }
 
+/// The preferred controller is broker 0: the lowest voter.
+const CONTROLLER: usize = 0;
+
 #[tokio::test]
 async fn another_controller_takes_over_and_moves_leaders_when_one_is_killed() {
-    let mut cluster = Cluster::start(3).await;
-    let killed = cluster.controller().await;
-    create(&cluster, killed, "before", 3).await;
-    cluster.kill_broker(killed).await;
-    let survivor = cluster.running()[0];
-    create(&cluster, survivor, "after", 2).await;
-    let gone = BrokerId(i32::try_from(killed).unwrap());
-    for id in cluster.running() {
+    let mut cluster = Cluster::start_with_process(3, CONTROLLER).await;
+    cluster.controller_is(CONTROLLER).await;
+    create(&cluster, 1, "before", 3).await;
+    cluster.kill_broker(CONTROLLER);
+    create(&cluster, 2, "after", 2).await;
+    let gone = BrokerId(0);
+    for id in [1, 2] {
         let image = cluster.sees(id, |image| image.brokers[&gone].fenced).await;
         for partition in image.topics.values().flat_map(|t| &t.partitions) {
             assert_ne!(partition.leader, Some(gone));
             assert!(partition.leader.is_some());
         }
     }
-    cluster.start_broker(killed).await;
+    cluster.start_broker(CONTROLLER).await;
     cluster.all_in().await;
     cluster
-        .sees(killed, |image| image.topic_names.contains_key("after"))
+        .sees(0, |image| image.topic_names.contains_key("after"))
         .await;
 }
 
 #[tokio::test]
 async fn a_whole_cluster_restarts_with_what_it_had() {
-    let mut cluster = Cluster::start(3).await;
-    create(&cluster, 0, "kept", 3).await;
-    for id in 0..3 {
-        cluster.kill_broker(id).await;
+    let mut cluster = Cluster::start_with_process(3, CONTROLLER).await;
+    create(&cluster, 1, "kept", 3).await;
+    cluster.kill_broker(CONTROLLER);
+    for id in [1, 2] {
+        cluster.stop_broker(id).await;
     }
     for id in 0..3 {
         cluster.start_broker(id).await;

@@ -1,1 +1,195 @@
+use std::collections::BTreeMap;
+use std::path::Path;
 
+use bytes::Bytes;
+
+use super::super::GroupId;
+use super::super::types::{Vote, log_id};
+use super::{Config, Kind, Record, Wal, file};
+
+const GROUP: GroupId = GroupId(7);
+const FILE_BYTES: usize = 8192;
+
+/// Opens the log, lets `act` write, and waits until the writer has ended.
+async fn with_wal<T>(dir: &Path, act: impl AsyncFnOnce(&Wal) -> T) -> T {
+    let config = Config {
+        file_bytes: FILE_BYTES,
+        files_max: 3,
+    };
+    let (wal, thread) = Wal::open(dir, config, ()).expect("opens");
+    let outcome = act(&wal).await;
+    wal.stop();
+    thread.join().expect("writer");
+    outcome
+}
+
+fn entry(index: u64, term: u64, len: usize) -> (Record, Bytes) {
+    let payload = Bytes::from(vec![u8::try_from(index % 251).expect("byte"); len]);
+    let record = Record {
+        group: GROUP,
+        kind: Kind::Normal,
+        a: index,
+        b: term,
+        payload: payload.clone(),
+    };
+    (record, payload)
+}
+
+async fn append(wal: &Wal, indexes: impl Iterator<Item = u64>, term: u64, len: usize) {
+    for index in indexes {
+        let (record, payload) = entry(index, term, len);
+        let log = wal.log(GROUP);
+        log.lock()
+            .push(log_id(term, index), Kind::Normal, payload)
+            .expect("follows");
+        wal.write_durably(vec![record]).await.expect("durable");
+    }
+}
+
+/// Terms of the live entries by index; each payload is read and compared.
+fn terms(wal: &Wal) -> BTreeMap<u64, u64> {
+    let log = wal.log(GROUP);
+    let entries = log
+        .lock()
+        .read(wal.files(), 0..u64::MAX, usize::MAX)
+        .expect("readable");
+    entries
+        .into_iter()
+        .map(|entry| {
+            let index = entry.log_id.index;
+            if let openraft::EntryPayload::Normal(payload) = &entry.payload {
+                let expected = u8::try_from(index % 251).expect("byte");
+                assert!(payload.0.iter().all(|b| *b == expected), "entry {index}");
+            }
+            (index, super::super::types::term(&entry.log_id))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn entries_votes_truncations_and_purges_are_there_after_a_restart() {
+    let dir = tempfile::tempdir().expect("directory");
+    let vote = Vote::new_committed(2, 1);
+    with_wal(dir.path(), async |wal| {
+        append(wal, 0..8, 1, 100).await;
+        let log = wal.log(GROUP);
+        log.lock().truncate_from(5);
+        log.lock().set_vote(vote);
+        let records = vec![Record::truncate(GROUP, 5), Record::vote(GROUP, &vote)];
+        wal.write_durably(records).await.expect("durable");
+        append(wal, 5..7, 2, 100).await;
+        log.lock().purge(log_id(1, 2));
+        let purge = Record::purge(GROUP, &log_id(1, 2));
+        wal.write_durably(vec![purge]).await.expect("durable");
+    })
+    .await;
+    with_wal(dir.path(), async |wal| {
+        assert_eq!(wal.groups(), [GROUP]);
+        let expected = BTreeMap::from([(3, 1), (4, 1), (5, 2), (6, 2)]);
+        assert_eq!(terms(wal), expected);
+        let log = wal.log(GROUP);
+        assert_eq!(log.lock().vote(), Some(vote));
+        assert_eq!(log.lock().purged(), Some(log_id(1, 2)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn files_are_used_again_and_old_entries_are_carried_along() {
+    let dir = tempfile::tempdir().expect("directory");
+    let other = GroupId(9);
+    with_wal(dir.path(), async |wal| {
+        // A group that is never purged holds the first file.
+        let (mut record, payload) = entry(0, 1, 50);
+        record.group = other;
+        wal.log(other)
+            .lock()
+            .push(log_id(1, 0), Kind::Normal, payload)
+            .expect("first");
+        wal.write_durably(vec![record]).await.expect("durable");
+        for round in 0..40_u64 {
+            append(wal, round * 10..(round + 1) * 10, 1, 300).await;
+            let upto = log_id(1, round * 10 + 8);
+            wal.log(GROUP).lock().purge(upto);
+            let purge = Record::purge(GROUP, &upto);
+            wal.write_durably(vec![purge]).await.expect("durable");
+        }
+    })
+    .await;
+    let used = file::list(dir.path(), "wal").expect("lists").len();
+    let spare = file::list(dir.path(), "spare").expect("lists").len();
+    assert!(used + spare <= 6, "{used} files and {spare} spares");
+    with_wal(dir.path(), async |wal| {
+        assert_eq!(terms(wal), BTreeMap::from([(399, 1)]));
+        let log = wal.log(other);
+        assert_eq!(log.lock().last(), Some(log_id(1, 0)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_last_record_torn_at_any_byte_is_cut_and_the_log_goes_on() {
+    let dir = tempfile::tempdir().expect("directory");
+    let last = with_wal(dir.path(), async |wal| {
+        append(wal, 0..3, 1, 60).await;
+        entry(2, 1, 60).0.len()
+    })
+    .await;
+    let path = file::path(dir.path(), 1);
+    let whole = std::fs::read(&path).expect("file");
+    let start = 2 * last;
+    for torn in 0..last {
+        // What a crash leaves: the first bytes, and zeroes where the rest would be.
+        let mut bytes = whole.clone();
+        bytes[start + torn..start + last].fill(0);
+        if bytes == whole {
+            continue;
+        }
+        std::fs::write(&path, &bytes).expect("torn");
+        with_wal(dir.path(), async |wal| {
+            let found = terms(wal);
+            let lost_padding_only = found.len() == 3;
+            let payload_end = 40 + 60;
+            assert_eq!(lost_padding_only, torn >= payload_end, "torn at {torn}");
+            let next = found.len() as u64;
+            append(wal, next..next + 1, 2, 10).await;
+            assert_eq!(terms(wal).len(), found.len() + 1);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_synced_record_that_is_unreadable_is_refused_and_not_cut() {
+    let dir = tempfile::tempdir().expect("directory");
+    with_wal(dir.path(), async |wal| append(wal, 0..4, 1, 60).await).await;
+    let path = file::path(dir.path(), 1);
+    let mut bytes = std::fs::read(&path).expect("file");
+    bytes[45] ^= 1;
+    std::fs::write(&path, &bytes).expect("damaged");
+    let config = Config {
+        file_bytes: FILE_BYTES,
+        files_max: 3,
+    };
+    let refused = Wal::open(dir.path(), config, ()).err().expect("refused");
+    assert!(
+        refused.to_string().contains("damaged at byte 0"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_recycled_file_still_holds_is_not_read() {
+    let dir = tempfile::tempdir().expect("directory");
+    with_wal(dir.path(), async |wal| append(wal, 0..4, 1, 60).await).await;
+    // The same bytes under another sequence number, as in a file used again.
+    let old = std::fs::read(file::path(dir.path(), 1)).expect("file");
+    std::fs::remove_file(file::path(dir.path(), 1)).expect("removed");
+    std::fs::write(file::path(dir.path(), 2), old).expect("written");
+    with_wal(dir.path(), async |wal| {
+        assert!(wal.groups().is_empty());
+        append(wal, 0..1, 1, 10).await;
+        assert_eq!(terms(wal).len(), 1);
+    })
+    .await;
+}

@@ -1,1 +1,0 @@
-//! Tests of groups; see also the clusters in `tests/it`.
