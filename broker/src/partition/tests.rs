@@ -4,7 +4,7 @@
 mod lone;
 mod replicated;
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
 
 use bytes::Bytes;
 use machine::metadata::{
