@@ -32,10 +32,13 @@ pub(super) struct Link {
     next_correlation: AtomicU64,
 }
 
+/// Who waits for the reply to which correlation id.
+type Calls = HashMap<u64, oneshot::Sender<Result<Bytes, Error>>>;
+
 #[derive(Clone)]
 struct Connection {
     outbox: Outbox,
-    calls: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Bytes, Error>>>>>,
+    calls: Arc<Mutex<Calls>>,
 }
 
 impl Link {

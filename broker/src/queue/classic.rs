@@ -81,7 +81,7 @@ struct Driver {
 impl Driver {
     fn new(context: Context) -> Self {
         Self {
-            letters: Publisher::new(&context.links),
+            letters: Publisher::new(Arc::clone(&context.links)),
             image: Arc::default(),
             queues: HashMap::new(),
             timers: BTreeSet::new(),
@@ -118,7 +118,7 @@ impl Driver {
             }
             self.tick(now_ms);
             self.write(now_ms);
-            self.letters.flush(&self.context.links);
+            self.letters.flush();
             self.context.links.answer(&mut self.outbox);
             if stop {
                 return self.close();

@@ -18,6 +18,7 @@ use super::protocol::{Op, Request, SessionKey};
 
 /// Publishes dead letters of the queues of one host. Nobody listens to its confirms.
 pub(crate) struct Publisher {
+    links: Arc<Links>,
     session: SessionKey,
     last: u64,
     routes: routing::Cache,
@@ -26,7 +27,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn new(links: &Links) -> Self {
+    pub(crate) fn new(links: Arc<Links>) -> Self {
         Self {
             session: SessionKey {
                 broker: links.broker(),
@@ -36,13 +37,13 @@ impl Publisher {
             routes: routing::Cache::default(),
             gathered: Vec::new(),
             inflight: Arc::new(Inflight::new(usize::MAX)),
+            links,
         }
     }
 
     /// Routes the dead letter of `message`. True when the queue has a dead-letter exchange.
     pub(crate) fn publish(
         &mut self,
-        links: &Links,
         image: &Image,
         queue: &Queue,
         config: &Config,
@@ -82,7 +83,7 @@ impl Publisher {
                     message: letter.clone(),
                 },
             };
-            let host = links.host(target);
+            let host = self.links.host(target);
             match self.gathered.iter_mut().find(|(of, _)| *of == host) {
                 Some((_, requests)) => requests.push(request),
                 None => self.gathered.push((host, vec![request])),
@@ -91,9 +92,9 @@ impl Publisher {
         true
     }
 
-    pub(crate) fn flush(&mut self, links: &Links) {
+    pub(crate) fn flush(&mut self) {
         for (host, requests) in self.gathered.drain(..) {
-            links.send(
+            self.links.send(
                 host,
                 Batch {
                     session: self.session,

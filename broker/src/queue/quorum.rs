@@ -84,7 +84,7 @@ impl Shard {
             id,
             state: State::default(),
             leading: false,
-            letters: Publisher::new(&links),
+            letters: Publisher::new(Arc::clone(&links)),
             links,
             metrics,
             outlook,
@@ -292,10 +292,9 @@ impl Shard {
         let config = hosted.machine.config();
         let image = self.links.image();
         let queue = &hosted.queue;
-        let links = &self.links;
         if self
             .letters
-            .publish(links, &image, queue, config, message, reason, now_ms)
+            .publish(&image, queue, config, message, reason, now_ms)
         {
             self.metrics.dead_lettered(&hosted.labels, reason);
         }
@@ -388,7 +387,7 @@ impl Shard {
                     self.metrics.observe(&hosted.labels, &stats);
                 }
             }
-            self.letters.flush(&self.links);
+            self.letters.flush();
             self.links.answer(&mut self.outbox);
         }
         let deadlines = self.state.queues.values();

@@ -217,7 +217,7 @@ impl RaftNetworkV2<TypeConfig> for Client {
                         AppendEntriesResponse::PartialSuccess(reached) => *reached == last,
                         _ => true,
                     };
-                    let prev = prev.or(Some(log_id(0, 0)));
+                    let prev = prev.or_else(|| Some(log_id(0, 0)));
                     Ok((response.into_stream_result(prev, last), whole))
                 }
             })

@@ -113,7 +113,7 @@ impl Encoder<'_> {
             Kind::Int16 | Kind::Uint16 => out.extend((seed.next() as u16).to_be_bytes()),
             Kind::Int32 | Kind::Uint32 => out.extend((seed.next() as u32).to_be_bytes()),
             Kind::Int64 => out.extend(seed.next().to_be_bytes()),
-            Kind::Float64 => out.extend((seed.next() as u32 as f64).to_be_bytes()),
+            Kind::Float64 => out.extend(f64::from(seed.next() as u32).to_be_bytes()),
             Kind::Uuid => out
                 .extend(((u128::from(seed.next()) << 64) | u128::from(seed.next())).to_be_bytes()),
             Kind::String => {

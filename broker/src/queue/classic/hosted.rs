@@ -210,15 +210,7 @@ impl Hosted {
                         && let Ok(Some(message)) = store.get(position)
                     {
                         let queue = &self.queue;
-                        letters.publish(
-                            &context.links,
-                            image,
-                            queue,
-                            config,
-                            &message,
-                            reason,
-                            now_ms,
-                        );
+                        letters.publish(image, queue, config, &message, reason, now_ms);
                         context.metrics.dead_lettered(&self.labels, reason);
                     }
                     store.settle(position);

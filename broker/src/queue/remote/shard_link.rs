@@ -99,7 +99,9 @@ async fn propose(
     let mut target = leader;
     let mut turn = 0;
     loop {
-        let to = target.take().or(*remote.0.shards.leader(shard).borrow());
+        let to = target
+            .take()
+            .or_else(|| *remote.0.shards.leader(shard).borrow());
         let to = to.or_else(|| {
             turn += 1;
             remote.0.shards.member(shard, turn)

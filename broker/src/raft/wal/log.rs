@@ -103,7 +103,7 @@ impl Log {
             .slots
             .back()
             .map(|last| last.log_id.index + 1)
-            .or(self.purged.map(|purged| purged.index + 1));
+            .or_else(|| self.purged.map(|purged| purged.index + 1));
         if expected.is_some_and(|expected| expected != slot.log_id.index) {
             return Err(io::Error::other(format!(
                 "entry {} does not follow the log, whose next index is {expected:?}",

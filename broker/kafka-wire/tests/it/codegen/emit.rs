@@ -41,7 +41,7 @@ fn imports(body: &str) -> String {
     let mut uses = String::new();
     let outer = [("Bytes", "bytes::Bytes"), ("Uuid", "uuid::Uuid")];
     for (_, path) in outer.iter().filter(|(word, _)| has(word)) {
-        let _ = writeln!(uses, "use {path};");
+        writeln!(uses, "use {path};").unwrap();
     }
     uses.push('\n');
     uses.push_str("use crate::message::{self, Message, Versions};\n");
@@ -56,7 +56,7 @@ fn imports(body: &str) -> String {
     .iter()
     .filter(|(word, _)| has(word))
     {
-        let _ = writeln!(uses, "use {path};");
+        writeln!(uses, "use {path};").unwrap();
     }
     if has("TaggedFields") {
         uses.push_str("use crate::writer::{TaggedFields, Writer};\n");
@@ -149,13 +149,14 @@ impl<'a> Scope<'a> {
             block.flexible.min.to_string()
         };
         let Range { min, max } = block.valid;
-        let _ = write!(
+        write!(
             out,
             "impl Message for {name} {{
                 const VERSIONS: Versions = Versions::new({min}, {max});
                 const FLEXIBLE_FROM: i16 = {flexible_from};
             "
-        );
+        )
+        .unwrap();
         let flexible = if flexible_from == "i16::MAX" {
             "false"
         } else {
@@ -168,20 +169,21 @@ impl<'a> Scope<'a> {
         directions(out, &decode, &encode);
         out.push_str("}\n\n");
         if let (Side::Request, Head::Api { name, .. }) = (block.side, &file.head) {
-            let _ = write!(
+            write!(
                 out,
                 "impl message::Request for Request {{
                     const KEY: ApiKey = ApiKey::{name};
                     type Response = Response;
                 }}\n\n"
-            );
+            )
+            .unwrap();
         }
     }
 
     fn plain_struct(&self, out: &mut String, name: &str, fields: &[Field], versions: Range) {
         let name = self.rust_name(name);
         self.definition(out, &name, fields, versions);
-        let _ = writeln!(out, "impl {name} {{");
+        writeln!(out, "impl {name} {{").unwrap();
         let (mut decode, mut encode) = (String::new(), String::new());
         self.decode_body(&mut decode, fields, versions);
         self.encode_body(&mut encode, fields, versions);
@@ -209,11 +211,12 @@ impl<'a> Scope<'a> {
         let derivable = fields
             .iter()
             .all(|f| matches!(f.default, Default::Unset | Default::Null));
-        let _ = writeln!(
+        writeln!(
             out,
             "#[derive(Clone, Debug, {}PartialEq)]\npub struct {name} {{",
             if derivable { "Default, " } else { "" }
-        );
+        )
+        .unwrap();
         for field in &fields {
             let Range { min, max } = field.versions.and(within);
             match (min > within.min, max < within.max) {
@@ -221,21 +224,23 @@ impl<'a> Scope<'a> {
                 (true, false) => drop(writeln!(out, "/// Versions {min} and later.")),
                 (_, true) => drop(writeln!(out, "/// Versions {min} to {max}.")),
             }
-            let _ = writeln!(
+            writeln!(
                 out,
                 "pub {}: {},",
                 ident(field),
                 self.rust_type(field, within)
-            );
+            )
+            .unwrap();
         }
         out.push_str("}\n\n");
         if !derivable {
-            let _ = writeln!(
+            writeln!(
                 out,
                 "impl Default for {name} {{ fn default() -> Self {{ Self {{"
-            );
+            )
+            .unwrap();
             for field in &fields {
-                let _ = writeln!(out, "{}: {},", ident(field), default_value(field, within));
+                writeln!(out, "{}: {},", ident(field), default_value(field, within)).unwrap();
             }
             out.push_str("} } }\n\n");
         }
@@ -263,11 +268,12 @@ impl<'a> Scope<'a> {
     fn decode_body(&self, out: &mut String, fields: &[Field], within: Range) {
         let fields = present(fields, within);
         let tagged = by_tag(&fields);
-        let _ = writeln!(
+        writeln!(
             out,
             "let {}message = Self {{",
             if tagged.is_empty() { "" } else { "mut " }
-        );
+        )
+        .unwrap();
         for field in &fields {
             let value = if field.tag.is_some() {
                 default_value(field, within)
@@ -283,7 +289,7 @@ impl<'a> Scope<'a> {
                     }
                 }
             };
-            let _ = writeln!(out, "{}: {value},", ident(field));
+            writeln!(out, "{}: {value},", ident(field)).unwrap();
         }
         out.push_str("};\n");
         if tagged.is_empty() {
@@ -294,7 +300,7 @@ impl<'a> Scope<'a> {
                 let guard = condition(field.versions, self.flexible(within))
                     .map_or(String::new(), |test| format!(" if {test}"));
                 let read = self.read(field, within);
-                let _ = writeln!(out, "{tag}{guard} => message.{} = {read},", ident(field));
+                writeln!(out, "{tag}{guard} => message.{} = {read},", ident(field)).unwrap();
             }
             out.push_str("_ => return Ok(false), } Ok(true) })?;\n");
         }
@@ -386,7 +392,7 @@ impl<'a> Scope<'a> {
             match condition(field.versions, within) {
                 None => drop(writeln!(out, "{write}")),
                 Some(test) => {
-                    let _ = write!(out, "if {test} {{ {write} }}");
+                    write!(out, "if {test} {{ {write} }}").unwrap();
                     out.push_str(&self.otherwise_default(field));
                     out.push('\n');
                 }
@@ -402,7 +408,7 @@ impl<'a> Scope<'a> {
             let write = self.write(field, within);
             let set = is_set(field, within, self);
             let put = format!("w.tagged_field(&mut tagged, {tag}, |w| {{ {write} }});");
-            let _ = match condition(field.versions, within) {
+            let written = match condition(field.versions, within) {
                 None => writeln!(out, "if {set} {{ {put} }}"),
                 Some(test) if field.ignorable => writeln!(out, "if {test} && {set} {{ {put} }}"),
                 Some(test) => writeln!(
@@ -411,6 +417,7 @@ impl<'a> Scope<'a> {
                     field.name
                 ),
             };
+            written.unwrap();
         }
         out.push_str("w.end_struct(&tagged);\n");
     }
@@ -429,11 +436,12 @@ impl<'a> Scope<'a> {
         let this = format!("self.{}", ident(field));
         let mut text = String::new();
         if option && let Some(test) = opposite(field.nullable, field.versions.and(within)) {
-            let _ = write!(
+            writeln!(
                 text,
-                "if {this}.is_none() && {test} {{ w.refuse_null(\"{}\"); }}\n",
+                "if {this}.is_none() && {test} {{ w.refuse_null(\"{}\"); }}",
                 field.name
-            );
+            )
+            .unwrap();
         }
         let call = match (&field.kind, field.array) {
             (kind, true) => {
@@ -479,13 +487,13 @@ fn directions(out: &mut String, decode: &str, encode: &str) {
             .any(|word| word == "version");
         if used { "version" } else { "_version" }
     };
-    let _ = write!(
+    write!(
         out,
         "
 fn decode(r: &mut Reader, {}: i16) -> Result<Self, DecodeError> {{\n{decode}}}\n\nfn encode(&self, w: &mut Writer, {}: i16) {{\n{encode}}}\n",
         version(decode),
         version(encode)
-    );
+    ).unwrap();
 }
 
 struct Primitive {

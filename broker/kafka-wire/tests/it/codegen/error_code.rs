@@ -14,9 +14,9 @@ pub(crate) fn emit(table: &str) -> String {
     let (mut variants, mut codes, mut names) = (String::new(), String::new(), String::new());
     for row in &rows {
         let variant = camel_case(row.name);
-        let _ = writeln!(variants, "{variant} = {},", row.code);
-        let _ = writeln!(codes, "{} => Self::{variant},", row.code);
-        let _ = writeln!(names, "Self::{variant} => \"{}\",", row.name);
+        writeln!(variants, "{variant} = {},", row.code).unwrap();
+        writeln!(codes, "{} => Self::{variant},", row.code).unwrap();
+        writeln!(names, "Self::{variant} => \"{}\",", row.name).unwrap();
     }
     let retriable = rows
         .iter()

@@ -14,13 +14,13 @@ pub(crate) fn messages(files: &[File]) -> String {
         String::new(),
     );
     for file in files {
-        let _ = writeln!(modules, "pub mod {};", file.module());
+        writeln!(modules, "pub mod {};", file.module()).unwrap();
         let Head::Api { key, name } = &file.head else {
             continue;
         };
-        let _ = writeln!(variants, "{name} = {key},");
-        let _ = writeln!(all, "Self::{name},");
-        let _ = writeln!(codes, "{key} => Self::{name},");
+        writeln!(variants, "{name} = {key},").unwrap();
+        writeln!(all, "Self::{name},").unwrap();
+        writeln!(codes, "{key} => Self::{name},").unwrap();
         let request = side(file, Side::Request);
         let response = side(file, Side::Response);
         assert_eq!(request.header, (1, 2));
@@ -30,12 +30,13 @@ pub(crate) fn messages(files: &[File]) -> String {
         } else {
             request.flexible.min.to_string()
         };
-        let _ = writeln!(
+        writeln!(
             facts,
             "Self::{name} => Facts::new({min}, {max}, {}, {flexible_from}, {}),",
             max - i16::from(request.unstable),
             response.header.1
-        );
+        )
+        .unwrap();
     }
     format!(
         "//! Every message, one module per API key or record, and the table of API keys.
@@ -131,11 +132,12 @@ pub(crate) fn registry(files: &[File]) -> String {
     for file in files {
         for block in &file.blocks {
             let (module, name) = (file.module(), file.type_name(block));
-            let _ = writeln!(
+            writeln!(
                 rows,
                 "(\"{}\", \"{:?}\", recode::<messages::{module}::{name}>),",
                 file.table, block.side
-            );
+            )
+            .unwrap();
         }
     }
     format!(
