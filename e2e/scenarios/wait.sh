@@ -70,5 +70,5 @@ declare_all() {
   for kind in topics queues exchanges consumergroups; do ready "$kind.millrace.dev" --all; done
 }
 without_cluster() { # the example's manifests but for the cluster, which cluster.yaml states for this Kubernetes
-  python3 -c 'import sys; print("---".join(d for d in open(sys.argv[1]).read().split("\n---") if "kind: BrokerCluster" not in d))' "$manifests"
+  python3 -c 'import sys; print("\n---".join(d for d in open(sys.argv[1]).read().split("\n---") if "kind: BrokerCluster" not in d))' "$manifests"
 }
