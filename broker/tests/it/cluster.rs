@@ -1,9 +1,11 @@
 //! Clusters for tests: brokers of this process, each on a runtime of its own, and brokers that are
 //! processes of their own and can be killed. Data is in a temporary directory and survives a restart.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use broker::Config;
@@ -21,11 +23,25 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// Tells the process that [`broker_process`] runs in which configuration to use.
 const CONFIG: &str = "MILLRACE_IT_CONFIG";
 
+/// Peer port of broker 0; the next ones follow. Below the range that systems hand out by themselves.
+const PEER_PORT: u16 = 17_644;
+
+/// A loopback address that no other running cluster has: peers must be found at the same port after
+/// a restart, and a port that was free once may be anybody's by then.
+fn own_address() -> Ipv4Addr {
+    static CLUSTERS: AtomicU8 = AtomicU8::new(0);
+    let nth = CLUSTERS.fetch_add(1, Ordering::Relaxed);
+    assert!(nth < 255, "more clusters than addresses in one process");
+    let [.., high, low] = std::process::id().to_be_bytes();
+    // 127.0.x.y has its users already.
+    Ipv4Addr::new(127, high | 0x80, low, nth)
+}
+
 /// Brokers 0.. with a voter each, racks `a`, `b`, `c`, …
 pub(crate) struct Cluster {
     data: TempDir,
+    address: Ipv4Addr,
     voters: String,
-    peer_ports: Vec<u16>,
     settings: Vec<String>,
     brokers: Vec<Option<Broker>>,
 }
@@ -35,6 +51,10 @@ enum Broker {
     Here(Box<Node>, Runtime),
     /// A process of its own.
     Apart(Child),
+}
+
+fn peer_port(id: usize) -> u16 {
+    PEER_PORT + u16::try_from(id).unwrap()
 }
 
 impl Cluster {
@@ -50,23 +70,14 @@ impl Cluster {
 
     /// Starts `count` brokers, those in `apart` as processes, with further `key=value` settings.
     pub(crate) async fn start_with(count: usize, apart: &[usize], settings: &[&str]) -> Self {
-        let reserved: Vec<_> = (0..count)
-            .map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap())
-            .collect();
-        let peer_ports: Vec<_> = reserved
-            .iter()
-            .map(|socket| socket.local_addr().unwrap().port())
-            .collect();
-        drop(reserved);
-        let voters: Vec<_> = peer_ports
-            .iter()
-            .enumerate()
-            .map(|(id, port)| format!("{id}@127.0.0.1:{port}"))
+        let address = own_address();
+        let voters: Vec<_> = (0..count)
+            .map(|id| format!("{id}@{address}:{}", peer_port(id)))
             .collect();
         let mut cluster = Self {
             data: tempfile::tempdir().unwrap(),
+            address,
             voters: voters.join(","),
-            peer_ports,
             settings: settings.iter().map(|s| (*s).to_owned()).collect(),
             brokers: (0..count).map(|_| None).collect(),
         };
@@ -85,11 +96,11 @@ impl Cluster {
     fn properties(&self, id: usize) -> String {
         let dir = self.data_dir(id);
         let rack = char::from(b'a' + u8::try_from(id).unwrap());
-        let port = self.peer_ports[id];
+        let (address, port) = (self.address, peer_port(id));
         let settings = self.settings.join("\n");
         format!(
             "node.id={id}\ncluster.id=it\nbroker.rack={rack}\nlog.dirs={}\n\
-             listeners=KAFKA://127.0.0.1:0,AMQP://127.0.0.1:0,ADMIN://127.0.0.1:0,PEER://127.0.0.1:{port}\n\
+             listeners=KAFKA://{address}:0,AMQP://{address}:0,ADMIN://{address}:0,PEER://{address}:{port}\n\
              controller.quorum.voters={}\nmillrace.wal.file.bytes=4194304\n{settings}\n",
             dir.display(),
             self.voters

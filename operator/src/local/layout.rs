@@ -1,6 +1,5 @@
 //! What each broker of local mode is told: ports, zone, directory, configuration text. Pure.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crds::broker_cluster::BrokerClusterSpec;
@@ -113,7 +112,9 @@ impl Layout {
         let replication = defaults
             .replication_factor
             .unwrap_or_else(|| i32::from(self.brokers.min(3)));
-        let min_insync = defaults.min_in_sync.unwrap_or((replication - 1).max(1));
+        let min_insync = defaults
+            .min_in_sync
+            .unwrap_or_else(|| (replication - 1).max(1));
         let quorum: Vec<String> = (0..self.voters)
             .map(|v| format!("{v}@127.0.0.1:{}", self.ports.peer + v))
             .collect();
@@ -137,10 +138,10 @@ impl Layout {
             offsets = self.brokers.min(3),
         );
         if let Some(partitions) = defaults.partitions {
-            let _ = writeln!(text, "num.partitions={partitions}");
+            text += &format!("num.partitions={partitions}\n");
         }
         for (key, value) in spec.into_iter().flat_map(|s| &s.config) {
-            let _ = writeln!(text, "{key}={value}");
+            text += &format!("{key}={value}\n");
         }
         text
     }

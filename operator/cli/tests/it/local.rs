@@ -1,10 +1,10 @@
 //! `millrace local` as a user runs it: the real binary, real files, real ports.
 
-use std::fs;
-use std::io::Read as _;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
 
@@ -69,24 +69,38 @@ fn one_sentence(text: &str) {
     assert!(text.starts_with("millrace: "), "{text}");
 }
 
-/// Ports that nobody else in this test run uses: a socket is kept on the first one until the caller
-/// starts what needs them.
-fn free_offset() -> u16 {
-    let bases = [9092, 5672, 9644, 7644];
-    (0..200)
-        .map(|_| {
-            let probe = TcpListener::bind("127.0.0.1:0").unwrap();
-            probe.local_addr().unwrap().port() % 20_000 + 20_000
-        })
-        .find(|offset| {
-            let ports = bases
-                .iter()
-                .flat_map(|base| (0..3).map(move |i| base + offset + i));
-            ports
-                .clone()
-                .all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
-        })
-        .unwrap()
+/// An offset to the default ports that no other running test has, as long as this lives. The ports
+/// lie below the range that systems hand out by themselves.
+struct Offset {
+    offset: u16,
+    _claim: TcpListener,
+}
+
+impl Offset {
+    const FIRST: u16 = 10_000;
+    /// Ports of one kind in a cluster of three, and one to spare.
+    const STEP: u16 = 4;
+    /// More would let the ports of one kind run into those of another.
+    const COUNT: u16 = 130;
+    const DEFAULTS: [u16; 4] = [9092, 5672, 9644, 7644];
+
+    fn claim() -> Self {
+        (0..Self::COUNT)
+            .map(|nth| Self::FIRST + Self::STEP * nth)
+            .find_map(|offset| {
+                // Nothing but these tests binds here, so that a bound socket is a claim.
+                let claim = TcpListener::bind(("127.77.0.1", offset)).ok()?;
+                let free = Self::DEFAULTS.iter().all(|default| {
+                    let mut ports = (0..3).map(|i| default + offset + i);
+                    ports.all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+                });
+                free.then_some(Self {
+                    offset,
+                    _claim: claim,
+                })
+            })
+            .unwrap()
+    }
 }
 
 #[test]
@@ -120,9 +134,9 @@ fn more_replicas_than_brokers_are_named_by_line() {
 #[test]
 fn port_in_use_is_told_in_one_sentence() {
     let place = Place::with(TOPIC);
-    let offset = free_offset();
-    let taken = TcpListener::bind(("127.0.0.1", 9092 + offset + 1)).unwrap();
-    let text = refused(&mut place.local(offset));
+    let offset = Offset::claim();
+    let taken = TcpListener::bind(("127.0.0.1", 9092 + offset.offset + 1)).unwrap();
+    let text = refused(&mut place.local(offset.offset));
     one_sentence(&text);
     let port = taken.local_addr().unwrap().port();
     assert!(
@@ -165,20 +179,28 @@ fn directory_that_cannot_be_made_is_told_in_one_sentence() {
 /// A running local cluster. Killed when dropped, if it was not stopped.
 struct Cluster {
     child: Child,
+    printed: BufReader<ChildStdout>,
+    /// What it has printed so far.
+    text: String,
     ready: PathBuf,
 }
 
 impl Cluster {
     /// Returns once everything is served.
-    fn start(place: &Place, offset: u16) -> Self {
-        let child = place.local(offset).spawn().unwrap();
-        let ready = place.path("ready");
-        let mut cluster = Self { child, ready };
-        while !cluster.ready.exists() {
-            if let Some(status) = cluster.child.try_wait().unwrap() {
-                panic!("ended with {status}: {}", said(&mut cluster.child));
+    fn start(place: &Place, offset: &Offset) -> Self {
+        let mut child = place.local(offset.offset).spawn().unwrap();
+        let printed = BufReader::new(child.stdout.take().unwrap());
+        let mut cluster = Self {
+            child,
+            printed,
+            text: String::new(),
+            ready: place.path("ready"),
+        };
+        while !cluster.text.ends_with("Stop with Ctrl-C.\n") {
+            if cluster.printed.read_line(&mut cluster.text).unwrap() == 0 {
+                let (status, text) = cluster.end();
+                panic!("ended with {status}: {text}{}", logs(&place.path("data")));
             }
-            std::thread::yield_now();
         }
         cluster
     }
@@ -187,11 +209,20 @@ impl Cluster {
     fn stop(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        let status = self.child.wait().unwrap();
-        let text = said(&mut self.child);
+        let (status, text) = self.end();
         assert!(status.success(), "{status}: {text}");
         assert!(!self.ready.exists());
         text
+    }
+
+    /// Waits for its end; how it ended and all it printed.
+    fn end(&mut self) -> (ExitStatus, String) {
+        let mut text = std::mem::take(&mut self.text);
+        self.printed.read_to_string(&mut text).unwrap();
+        if let Some(mut err) = self.child.stderr.take() {
+            err.read_to_string(&mut text).unwrap();
+        }
+        (self.child.wait().unwrap(), text)
     }
 }
 
@@ -202,22 +233,11 @@ impl Drop for Cluster {
     }
 }
 
-fn said(child: &mut Child) -> String {
-    let mut text = String::new();
-    if let Some(mut out) = child.stdout.take() {
-        out.read_to_string(&mut text).unwrap();
-    }
-    if let Some(mut err) = child.stderr.take() {
-        err.read_to_string(&mut text).unwrap();
-    }
-    text
-}
-
 /// A verb against broker 0; its standard output.
-fn ask(offset: u16, arguments: &[&str]) -> String {
+fn ask(offset: &Offset, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_millrace"))
         .args(arguments)
-        .args(["--admin", &format!("localhost:{}", 9644 + offset)])
+        .args(["--admin", &format!("localhost:{}", 9644 + offset.offset)])
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
@@ -235,24 +255,23 @@ fn logs(data: &Path) -> String {
 }
 
 #[test]
-#[ignore = "node.rs does not run a broker yet"]
 fn cluster_serves_its_manifests_refuses_a_second_process_and_is_found_again() {
     let place = Place::with(TOPIC);
-    let offset = free_offset();
-    let cluster = Cluster::start(&place, offset);
+    let offset = Offset::claim();
+    let cluster = Cluster::start(&place, &offset);
 
-    let brokers = ask(offset, &["cluster"]);
+    let brokers = ask(&offset, &["cluster"]);
     for zone in ["zone-a", "zone-b", "zone-c"] {
         assert!(brokers.contains(zone), "{brokers}");
     }
     assert_eq!(brokers.matches("serving").count(), 3, "{brokers}");
-    let topics = ask(offset, &["topic", "list", "-o", "json"]);
+    let topics = ask(&offset, &["topic", "list", "-o", "json"]);
     let topics: serde_json::Value = serde_json::from_str(&topics).unwrap();
     assert_eq!(topics[0]["name"], "orders");
     assert_eq!(topics[0]["partitions"].as_array().unwrap().len(), 3);
     let id = topics[0]["id"].clone();
 
-    let text = refused(place.local(offset).env("RUST_LOG", "off"));
+    let text = refused(place.local(offset.offset).env("RUST_LOG", "off"));
     one_sentence(&text);
     assert!(
         text.contains("in use by another millrace process"),
@@ -262,8 +281,8 @@ fn cluster_serves_its_manifests_refuses_a_second_process_and_is_found_again() {
     let text = cluster.stop();
     assert!(text.contains("Topic          orders  created"), "{text}");
 
-    let again = Cluster::start(&place, offset);
-    let topics = ask(offset, &["topic", "list", "-o", "json"]);
+    let again = Cluster::start(&place, &offset);
+    let topics = ask(&offset, &["topic", "list", "-o", "json"]);
     let topics: serde_json::Value = serde_json::from_str(&topics).unwrap();
     assert_eq!(topics[0]["id"], id, "{}", logs(&place.path("data")));
     let text = again.stop();
@@ -271,15 +290,13 @@ fn cluster_serves_its_manifests_refuses_a_second_process_and_is_found_again() {
 }
 
 #[test]
-#[ignore = "node.rs does not run a broker yet"]
 fn brokers_never_outlive_a_killed_parent() {
     let place = Place::with(TOPIC);
-    let offset = free_offset();
-    drop(Cluster::start(&place, offset));
-    // The ports are free again as soon as the kernel has delivered the deaths.
+    let offset = Offset::claim();
+    drop(Cluster::start(&place, &offset));
+    // The kernel lets go of a broker's lock when the broker is dead.
     for i in 0..3 {
-        while TcpListener::bind(("127.0.0.1", 9644 + offset + i)).is_err() {
-            std::thread::yield_now();
-        }
+        let lock = File::open(place.path(&format!("data/broker-{i}/.lock"))).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     }
 }

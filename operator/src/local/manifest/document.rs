@@ -116,7 +116,8 @@ fn convert(
             let mut map = Map::with_capacity(entries.len());
             for (key, value) in entries {
                 let key_line = key.span.start.line();
-                let name = key_text(key).ok_or((key_line, "a key must be a word".to_owned()))?;
+                let name =
+                    key_text(key).ok_or_else(|| (key_line, "a key must be a word".to_owned()))?;
                 let path = match path {
                     "" => name.clone(),
                     _ => format!("{path}.{name}"),
