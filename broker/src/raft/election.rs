@@ -24,7 +24,11 @@ mod tests;
 /// How much later each further voter campaigns.
 const STEP: Duration = Duration::from_millis(150);
 /// A campaign that was refused (the old leader's lease, a tie) is repeated after this.
+/// Doubled each time up to [`CAMPAIGN`], since answers may take longer than that.
 const AGAIN: Duration = Duration::from_millis(25);
+/// How long a campaign may stand. The next one throws away the votes of this one, and each vote waits
+/// for a disk.
+const CAMPAIGN: Duration = Duration::from_secs(1);
 /// How long a preferred voter must be up before it is handed the leadership.
 const HAND_OVER_AFTER: Duration = Duration::from_secs(3);
 
@@ -47,6 +51,8 @@ pub(super) struct View<'a> {
     /// The last known leader of this term.
     pub(super) leader: Option<BrokerId>,
     pub(super) leading: bool,
+    /// Has voted for itself and waits for the others, or for its own disk.
+    pub(super) campaigning: bool,
     pub(super) alive: &'a Alive,
 }
 
@@ -89,7 +95,12 @@ pub(super) fn decide(view: &View<'_>) -> Step {
         .filter(|id| up(id))
         .position(|id| *id == view.this)
         .unwrap_or(0);
-    Step::Campaign(STEP * u32::try_from(turn).unwrap_or(u32::MAX))
+    let after = STEP * u32::try_from(turn).unwrap_or(u32::MAX);
+    Step::Campaign(if view.campaigning {
+        CAMPAIGN + after
+    } else {
+        after
+    })
 }
 
 /// Watches one group for as long as it runs.
@@ -104,16 +115,14 @@ pub(super) async fn supervise(
     let mut alive = mesh.alive();
     let mut metrics = raft.server_metrics();
     let mut waiting_since: Option<Instant> = None;
+    let mut again = AGAIN;
     loop {
-        let (view_leader, leading, voters) = {
+        let (view_leader, state, voters) = {
             let seen = metrics.borrow_and_update();
             let voters: Vec<_> = seen.membership_config.voter_ids().map(broker_id).collect();
-            (
-                seen.current_leader.map(broker_id),
-                seen.state == ServerState::Leader,
-                voters,
-            )
+            (seen.current_leader.map(broker_id), seen.state, voters)
         };
+        let leading = state == ServerState::Leader;
         if !leading {
             applier.follow();
         }
@@ -127,6 +136,7 @@ pub(super) async fn supervise(
                 preferred: members.preferred,
                 leader: view_leader,
                 leading,
+                campaigning: state == ServerState::Candidate,
                 alive: &alive,
             })
         };
@@ -139,6 +149,7 @@ pub(super) async fn supervise(
         let due = after.map(|after| *waiting_since.get_or_insert_with(Instant::now) + after);
         if due.is_none() {
             waiting_since = None;
+            again = AGAIN;
         }
         let change = async {
             tokio::select! {
@@ -164,6 +175,7 @@ pub(super) async fn supervise(
         if acted.is_err() {
             return;
         }
-        waiting_since = Some(Instant::now() + AGAIN);
+        waiting_since = Some(Instant::now() + again);
+        again = (again * 2).min(CAMPAIGN);
     }
 }

@@ -3,13 +3,24 @@ use std::time::Duration;
 
 use model::BrokerId;
 
-use super::{STEP, Step, View, decide};
+use super::{CAMPAIGN, STEP, Step, View, decide};
 use crate::peer::Alive;
 
 const VOTERS: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
 
 /// What broker `this` does when `up` answer and it holds `leader` to lead; broker 1 is preferred.
 fn check(this: i32, up: &[i32], leader: Option<i32>, leading: bool, expected: Step) {
+    check_campaigning(this, up, leader, leading, false, expected);
+}
+
+fn check_campaigning(
+    this: i32,
+    up: &[i32],
+    leader: Option<i32>,
+    leading: bool,
+    campaigning: bool,
+    expected: Step,
+) {
     let peers: BTreeMap<_, _> = VOTERS
         .iter()
         .filter(|id| id.0 != this)
@@ -21,6 +32,7 @@ fn check(this: i32, up: &[i32], leader: Option<i32>, leading: bool, expected: St
         preferred: BrokerId(1),
         leader: leader.map(BrokerId),
         leading,
+        campaigning,
         alive: &Alive { peers },
     });
     assert_eq!(step, expected);
@@ -36,6 +48,13 @@ fn the_preferred_voter_campaigns_first_and_the_others_in_turn() {
     check(1, &[0, 2], None, false, Step::Campaign(Duration::ZERO));
     check(2, &[0, 1], None, false, Step::Campaign(STEP));
     check(0, &[1, 2], None, false, Step::Campaign(STEP * 2));
+}
+
+#[test]
+fn a_campaign_that_stands_is_given_time() {
+    let next = |turn| Step::Campaign(CAMPAIGN + STEP * turn);
+    check_campaigning(1, &[0, 2], None, false, true, next(0));
+    check_campaigning(2, &[0, 1], None, false, true, next(1));
 }
 
 #[test]
