@@ -5,6 +5,9 @@
 //! rarely campaign at once. Nobody campaigns without a majority in reach, and everybody asks first
 //! whether it would be elected (Pre-Vote): a voter that could not win only raises the term, and a
 //! leader that restarts with an old log would unseat its successor.
+//!
+//! A leader that has begun to hand over refuses writes from then on, whether or not anybody takes the
+//! leadership: it goes on offering it, to the other voters too, until it is rid of it.
 
 use std::time::Duration;
 
@@ -14,7 +17,7 @@ use openraft::rt::WatchReceiver;
 use tokio::time::{Instant, timeout_at};
 
 use super::applier::Applier;
-use super::types::{broker_id, node_id};
+use super::types::{Vote, broker_id, node_id};
 use super::{Members, Raft};
 use crate::peer::{Alive, Mesh};
 
@@ -31,6 +34,9 @@ const AGAIN: Duration = Duration::from_millis(25);
 const CAMPAIGN: Duration = Duration::from_secs(1);
 /// How long a preferred voter must be up before it is handed the leadership.
 const HAND_OVER_AFTER: Duration = Duration::from_secs(3);
+/// A leadership that was not taken is offered to the next voter after this; longer than a voter
+/// waits for its own disk before it declines.
+const OFFER_AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -38,8 +44,8 @@ pub(super) enum Step {
     Rest,
     /// Campaign after this time, unless a leader shows up.
     Campaign(Duration),
-    /// Lead, but the preferred voter is up: let it take over after a while.
-    HandOver(BrokerId),
+    /// Lead, but another voter should: let it take over after this time.
+    HandOver(BrokerId, Duration),
 }
 
 /// What one voter knows.
@@ -53,6 +59,8 @@ pub(super) struct View<'a> {
     pub(super) leading: bool,
     /// Has voted for itself and waits for the others, or for its own disk.
     pub(super) campaigning: bool,
+    /// How often this leadership was offered to others in vain.
+    pub(super) offers: usize,
     pub(super) alive: &'a Alive,
 }
 
@@ -63,11 +71,20 @@ pub(super) fn decide(view: &View<'_>) -> Step {
         return Step::Rest;
     }
     if view.leading {
-        let elsewhere = view.preferred != view.this && view.voters.contains(&view.preferred);
-        return if elsewhere && up(&view.preferred) {
-            Step::HandOver(view.preferred)
-        } else {
-            Step::Rest
+        let wanted = view.preferred != view.this && view.voters.contains(&view.preferred);
+        if view.offers == 0 {
+            return if wanted && up(&view.preferred) {
+                Step::HandOver(view.preferred, HAND_OVER_AFTER)
+            } else {
+                Step::Rest
+            };
+        }
+        let others = in_turn(view).filter(|id| *id != view.this && up(id));
+        let others: Vec<_> = others.collect();
+        let turn = view.offers.checked_rem(others.len());
+        return match turn.and_then(|turn| others.get(turn)) {
+            Some(to) => Step::HandOver(*to, OFFER_AGAIN),
+            None => Step::Rest,
         };
     }
     // A leader of old that is this broker itself was forgotten in a restart.
@@ -81,19 +98,9 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     if up_count * 2 <= view.voters.len() {
         return Step::Rest;
     }
-    let start = view
-        .voters
-        .iter()
-        .position(|id| *id == view.preferred)
-        .unwrap_or(0);
-    let turn = view
-        .voters
-        .iter()
-        .cycle()
-        .skip(start)
-        .take(view.voters.len())
+    let turn = in_turn(view)
         .filter(|id| up(id))
-        .position(|id| *id == view.this)
+        .position(|id| id == view.this)
         .unwrap_or(0);
     let after = STEP * u32::try_from(turn).unwrap_or(u32::MAX);
     Step::Campaign(if view.campaigning {
@@ -101,6 +108,13 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     } else {
         after
     })
+}
+
+/// The voters, the preferred one first.
+fn in_turn(view: &View<'_>) -> impl Iterator<Item = BrokerId> {
+    let start = view.voters.iter().position(|id| *id == view.preferred);
+    let cycle = view.voters.iter().copied().cycle();
+    cycle.skip(start.unwrap_or(0)).take(view.voters.len())
 }
 
 /// Watches one group for as long as it runs.
@@ -116,13 +130,18 @@ pub(super) async fn supervise(
     let mut metrics = raft.server_metrics();
     let mut waiting_since: Option<Instant> = None;
     let mut again = AGAIN;
+    // The vote by which this broker leads, and how often that leadership was offered.
+    let mut offered: Option<(Vote, usize)> = None;
     loop {
-        let (view_leader, state, voters) = {
+        let (view_leader, state, vote, voters) = {
             let seen = metrics.borrow_and_update();
             let voters: Vec<_> = seen.membership_config.voter_ids().map(broker_id).collect();
-            (seen.current_leader.map(broker_id), seen.state, voters)
+            let leader = seen.current_leader.map(broker_id);
+            (leader, seen.state, seen.vote, voters)
         };
         let leading = state == ServerState::Leader;
+        offered = offered.filter(|(by, _)| leading && *by == vote);
+        let offers = offered.map_or(0, |(_, offers)| offers);
         if !leading {
             applier.follow();
         }
@@ -137,13 +156,13 @@ pub(super) async fn supervise(
                 leader: view_leader,
                 leading,
                 campaigning: state == ServerState::Candidate,
+                offers,
                 alive: &alive,
             })
         };
         let after = match step {
             Step::Rest => None,
-            Step::Campaign(after) => Some(after),
-            Step::HandOver(_) => Some(HAND_OVER_AFTER),
+            Step::Campaign(after) | Step::HandOver(_, after) => Some(after),
         };
         // Changes on the way must not put the moment off for ever.
         let due = after.map(|after| *waiting_since.get_or_insert_with(Instant::now) + after);
@@ -170,12 +189,32 @@ pub(super) async fn supervise(
             }
             (None, Step::Rest) => continue,
             (None, Step::Campaign(_)) => raft.trigger().elect(true).await,
-            (None, Step::HandOver(to)) => raft.trigger().transfer_leader(node_id(to)).await,
+            (None, Step::HandOver(to, _)) => {
+                // An offer cannot be taken back: none goes to a voter that still has to catch up.
+                if offers > 0 || has_all(&raft, to) {
+                    offered = Some((vote, offers + 1));
+                    raft.trigger().transfer_leader(node_id(to)).await
+                } else {
+                    Ok(())
+                }
+            }
         };
         if acted.is_err() {
             return;
         }
-        waiting_since = Some(Instant::now() + again);
-        again = (again * 2).min(CAMPAIGN);
+        waiting_since = Some(Instant::now());
+        if let Step::Campaign(_) = step {
+            waiting_since = Some(Instant::now() + again);
+            again = (again * 2).min(CAMPAIGN);
+        }
     }
+}
+
+/// Whether a voter is known to have the whole log of this leader.
+fn has_all(raft: &Raft, voter: BrokerId) -> bool {
+    let metrics = raft.metrics();
+    let seen = metrics.borrow_watched();
+    let progress = seen.replication.as_ref();
+    let matched = progress.and_then(|progress| progress.get(&node_id(voter)).copied().flatten());
+    matched.map(|id| id.index) >= seen.last_log_index
 }

@@ -10,7 +10,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use model::BrokerId;
-use openraft::raft::TransferLeaderRequest;
+use openraft::raft::{TransferLeaderError, TransferLeaderRequest};
 use openraft::storage::Snapshot;
 use parking_lot::{Mutex, RwLock};
 
@@ -124,6 +124,13 @@ impl Served {
                     .handle_transfer_leader(TransferLeaderRequest::new(from, to, last))
                     .await
                     .map_err(io::Error::other)?;
+                // openraft declines when it has written nothing of this term since it started, though
+                // the whole log may be on disk. The leader writes no more, so somebody has to stand;
+                // the voters see whose log is complete.
+                if matches!(accepted, Err(TransferLeaderError::LogNotFlushed { .. })) {
+                    let standing = self.raft.trigger().elect(false).await;
+                    standing.map_err(io::Error::other)?;
+                }
                 reply.put_u8(u8::from(accepted.is_ok()));
             }
             PROBE => {

@@ -3,22 +3,23 @@ use std::time::Duration;
 
 use model::BrokerId;
 
-use super::{CAMPAIGN, STEP, Step, View, decide};
+use super::{CAMPAIGN, HAND_OVER_AFTER, OFFER_AGAIN, STEP, Step, View, decide};
 use crate::peer::Alive;
 
 const VOTERS: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
 
 /// What broker `this` does when `up` answer and it holds `leader` to lead; broker 1 is preferred.
 fn check(this: i32, up: &[i32], leader: Option<i32>, leading: bool, expected: Step) {
-    check_campaigning(this, up, leader, leading, false, expected);
+    check_amid(this, up, leader, leading, (false, 0), expected);
 }
 
-fn check_campaigning(
+/// As [`check`], while a campaign of its own stands, or after offers of its leadership in vain.
+fn check_amid(
     this: i32,
     up: &[i32],
     leader: Option<i32>,
     leading: bool,
-    campaigning: bool,
+    (campaigning, offers): (bool, usize),
     expected: Step,
 ) {
     let peers: BTreeMap<_, _> = VOTERS
@@ -33,6 +34,7 @@ fn check_campaigning(
         leader: leader.map(BrokerId),
         leading,
         campaigning,
+        offers,
         alive: &Alive { peers },
     });
     assert_eq!(step, expected);
@@ -53,8 +55,8 @@ fn the_preferred_voter_campaigns_first_and_the_others_in_turn() {
 #[test]
 fn a_campaign_that_stands_is_given_time() {
     let next = |turn| Step::Campaign(CAMPAIGN + STEP * turn);
-    check_campaigning(1, &[0, 2], None, false, true, next(0));
-    check_campaigning(2, &[0, 1], None, false, true, next(1));
+    check_amid(1, &[0, 2], None, false, (true, 0), next(0));
+    check_amid(2, &[0, 1], None, false, (true, 0), next(1));
 }
 
 #[test]
@@ -75,7 +77,19 @@ fn a_leader_that_restarted_campaigns_though_its_vote_names_itself() {
 
 #[test]
 fn a_leader_hands_over_to_the_preferred_voter_that_is_up() {
-    check(0, &[1, 2], Some(0), true, Step::HandOver(BrokerId(1)));
+    let step = Step::HandOver(BrokerId(1), HAND_OVER_AFTER);
+    check(0, &[1, 2], Some(0), true, step);
     check(0, &[2], Some(0), true, Step::Rest);
     check(1, &[0, 2], Some(1), true, Step::Rest);
+}
+
+/// It refuses writes since the first offer: to rest would be to refuse them for ever.
+#[test]
+fn a_leader_whose_offer_was_not_taken_offers_to_the_others_in_turn() {
+    let offer = |to| Step::HandOver(BrokerId(to), OFFER_AGAIN);
+    check_amid(0, &[1, 2], Some(0), true, (false, 1), offer(2));
+    check_amid(0, &[1, 2], Some(0), true, (false, 2), offer(1));
+    check_amid(0, &[2], Some(0), true, (false, 1), offer(2));
+    check_amid(0, &[2], Some(0), true, (false, 2), offer(2));
+    check_amid(0, &[], Some(0), true, (false, 1), Step::Rest);
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     if args.exit_with_parent {
         follow_parent()?;
     }
-    runtime::log("info");
+    runtime::log("info,openraft=error");
     let config = broker::Config::load(&args.config, &args.overrides)?;
     runtime::all_cores(broker::run(config))
 }
