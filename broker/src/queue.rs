@@ -252,8 +252,8 @@ fn left_behind(image: &Image, broker: BrokerId) -> Vec<&Arc<Queue>> {
     here.collect()
 }
 
-/// Removes the files of queues that were deleted while this broker was away. A queue's id is the index
-/// that created it, so one that the image has passed and does not hold is gone for good.
+/// Removes the files of queues that were deleted while this broker was away: the image has come to their
+/// declaration and does not hold them.
 fn clean(dir: &Path, image: &Image) -> std::io::Result<()> {
     if !dir.exists() {
         return std::fs::create_dir_all(dir);
@@ -269,7 +269,7 @@ fn clean(dir: &Path, image: &Image) -> std::io::Result<()> {
             .file_name()
             .to_str()
             .and_then(|name| name.parse().ok());
-        if id.is_some_and(|id: u64| id <= image.index && !held.contains(&id)) {
+        if id.is_some_and(|id: u64| image.has_declared(id) && !held.contains(&id)) {
             std::fs::remove_dir_all(entry.path())?;
         }
     }

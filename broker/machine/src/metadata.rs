@@ -43,6 +43,13 @@ impl Image {
             .unwrap_or_else(Reply::Refused)
     }
 
+    /// Whether this image has come to the declaration of the queue with that id. If it has and does not
+    /// hold the queue, the queue was deleted; if it has not, the image says nothing about it. Ids are
+    /// given in order and never twice; they are no indexes of the log.
+    pub fn has_declared(&self, queue_id: u64) -> bool {
+        queue_id < self.next_queue_id
+    }
+
     fn carry_out(&mut self, command: Command, now_ms: i64) -> Result<Reply, Refusal> {
         match command {
             Command::RegisterBroker {

@@ -130,12 +130,14 @@ impl Driver {
         let session = batch.session;
         for request in batch.requests {
             if !self.queues.contains_key(&request.queue) {
-                // Declared a moment ago: the image has it before any request can name it.
+                // Declared a moment ago: the newest image has it, but for requests of a broker whose
+                // image is further than the one here.
                 let image = self.context.links.image();
                 self.follow(&image);
             }
             let Some(queue) = self.queues.get_mut(&request.queue) else {
-                host::missing(session, &request.op, &mut self.outbox);
+                let deleted = self.image.has_declared(request.queue);
+                host::missing(session, &request.op, deleted, &mut self.outbox);
                 continue;
             };
             queue.take(session, request.op, now_ms, &mut self.outbox);

@@ -145,10 +145,12 @@ pub(crate) fn apply(
     }
 }
 
-/// A queue that was deleted meanwhile: what is published to it is confirmed and gone.
-pub(crate) fn missing(session: SessionKey, op: &Op, outbox: &mut Outbox) {
+/// A queue that is not here. What is published to a deleted one is confirmed and gone, as in RabbitMQ;
+/// unless the host is sure of that (`deleted`), it refuses: the queue may live, and this host be late.
+pub(crate) fn missing(session: SessionKey, op: &Op, deleted: bool, outbox: &mut Outbox) {
     match op {
-        Op::Publish { publish, .. } => outbox.confirm(session, *publish),
+        Op::Publish { publish, .. } if deleted => outbox.confirm(session, *publish),
+        Op::Publish { publish, .. } => outbox.refuse(session, *publish),
         Op::Consume(_, call) | Op::Get { call, .. } | Op::Purge { call } | Op::Stats { call } => {
             outbox.call(session, *call, Reply::NotFound)
         }

@@ -36,6 +36,10 @@ use super::protocol::codec;
 use super::protocol::{Delivered, Op, QueueId, Reply, Response, SessionKey};
 use crate::raft::{Entry, Snapshot, StateMachine};
 
+/// Deleted queues that a shard remembers: a publish that comes late to one of them is confirmed, to an
+/// older one refused.
+const REMOVED_MAX: usize = 4_096;
+
 pub(crate) struct Shard {
     id: ShardId,
     state: State,
@@ -56,6 +60,8 @@ struct State {
     bodies: OrdMap<u64, Arc<Message>>,
     next: u64,
     origins: BTreeMap<BrokerId, Last>,
+    /// The newest queues that were here and were deleted, at most [`REMOVED_MAX`].
+    removed: BTreeSet<QueueId>,
 }
 
 /// The newest batch of one broker.
@@ -177,7 +183,8 @@ impl Shard {
         answers: &mut Outbox,
     ) {
         let Some(hosted) = self.state.queues.get_mut(&id) else {
-            host::missing(session, &op, answers);
+            let deleted = self.state.removed.contains(&id);
+            host::missing(session, &op, deleted, answers);
             return;
         };
         let mut effects = Vec::new();
@@ -329,6 +336,10 @@ impl Shard {
         let Some(hosted) = self.state.queues.remove(&id) else {
             return;
         };
+        self.state.removed.insert(id);
+        if self.state.removed.len() > REMOVED_MAX {
+            self.state.removed.pop_first();
+        }
         for position in hosted.machine.positions() {
             self.state.bodies.remove(&position);
         }

@@ -123,7 +123,7 @@ async fn propose(shard: ShardId, group: &Group, command: &Command) {
 }
 
 /// What of the image the shard does not have yet, or has no longer.
-fn changes(shard: ShardId, outlook: &Outlook, image: &Image) -> Vec<Command> {
+pub(super) fn changes(shard: ShardId, outlook: &Outlook, image: &Image) -> Vec<Command> {
     let known = outlook.known.lock();
     let queues = image
         .vhosts
@@ -139,7 +139,7 @@ fn changes(shard: ShardId, outlook: &Outlook, image: &Image) -> Vec<Command> {
     }
     // An image that has not come to the queue's declaration yet says nothing about it.
     let dropped = known.declared.iter();
-    let dropped = dropped.filter(|id| **id <= image.index && !wanted.contains(id));
+    let dropped = dropped.filter(|id| image.has_declared(**id) && !wanted.contains(id));
     commands.extend(dropped.map(|id| Command::Remove { queue: *id }));
     commands
 }

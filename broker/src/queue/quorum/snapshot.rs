@@ -1,5 +1,5 @@
 //! A shard's state as bytes. Version 1: next position, origins with their last reply, queues with their
-//! machines, bodies by position.
+//! machines, bodies by position. Version 2: the ids of deleted queues after the origins.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{Hosted, Last, State};
 use crate::queue::metrics::Labels;
 use crate::queue::protocol::codec::{self, Malformed};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bodies gathered before they are written out.
 const CHUNK_BYTES: usize = 256 << 10;
 
@@ -27,6 +27,10 @@ pub(super) fn write(state: &State, to: &mut dyn Write) -> io::Result<()> {
         out.put_u64(last.boot);
         codec::put_uint(&mut out, last.seq);
         codec::put_bytes(&mut out, &last.reply);
+    }
+    codec::put_uint(&mut out, state.removed.len() as u64);
+    for id in &state.removed {
+        codec::put_uint(&mut out, *id);
     }
     codec::put_uint(&mut out, state.queues.len() as u64);
     for (id, hosted) in &state.queues {
@@ -59,7 +63,8 @@ pub(super) fn read(shard: ShardId, from: &mut dyn Read) -> io::Result<State> {
 }
 
 fn parse(shard: ShardId, mut input: Bytes) -> Result<State, Malformed> {
-    if codec::byte(&mut input)? != VERSION {
+    let version = codec::byte(&mut input)?;
+    if !(1..=VERSION).contains(&version) {
         return Err(Malformed);
     }
     let mut state = State {
@@ -74,6 +79,11 @@ fn parse(shard: ShardId, mut input: Bytes) -> Result<State, Malformed> {
             reply: codec::bytes(&mut input)?,
         };
         state.origins.insert(broker, last);
+    }
+    if version >= 2 {
+        for _ in 0..codec::count(&mut input)? {
+            state.removed.insert(codec::uint(&mut input)?);
+        }
     }
     for _ in 0..codec::count(&mut input)? {
         let id = codec::uint(&mut input)?;

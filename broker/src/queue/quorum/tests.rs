@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use bytes::Bytes;
 use machine::metadata::command::Command as Metadata;
+use machine::metadata::image::Image;
 use machine::value::Value;
 
 use super::command::encode_batch;
@@ -280,4 +281,55 @@ async fn malformed_commands_change_nothing() {
         shard.apply(&entry(2, vec![whole.slice(..cut)]));
     }
     assert_eq!(bytes_of(&shard), before);
+}
+
+#[tokio::test]
+async fn publish_to_a_queue_that_the_shard_never_had_is_refused() {
+    let broker = Broker::new();
+    let mut shard = shard(&broker);
+    let replies = shard.apply(&entry(1, vec![batch(1, 1, vec![publish(1)])]));
+    assert_eq!(
+        responses(replies),
+        [Response::Refused { publishes: vec![1] }]
+    );
+}
+
+#[tokio::test]
+async fn publish_to_a_deleted_queue_is_confirmed_after_a_snapshot_too() {
+    let broker = Broker::new();
+    let mut original = shard(&broker);
+    let remove = Command::Remove { queue: 7 }.encode();
+    original.apply(&entry(1, vec![declare(), remove]));
+    let mut restored = shard(&broker);
+    let bytes = bytes_of(&original);
+    restored.restore(&mut Cursor::new(&bytes)).unwrap();
+    for shard in [&mut original, &mut restored] {
+        let replies = shard.apply(&entry(2, vec![batch(1, 1, vec![publish(1)])]));
+        assert_eq!(
+            responses(replies),
+            [Response::Confirmed { publishes: vec![1] }]
+        );
+    }
+}
+
+/// Of the one session in the reply to one batch.
+fn responses(replies: Vec<Bytes>) -> Vec<Response> {
+    let mut reply = replies.into_iter().next().unwrap();
+    assert_eq!(codec::count(&mut reply).unwrap(), 1);
+    codec::session(&mut reply).unwrap();
+    codec::responses(&mut reply).unwrap()
+}
+
+#[test]
+fn an_image_before_the_declaration_of_a_queue_does_not_remove_it() {
+    let image = |queues| Image {
+        index: 1_000,
+        next_queue_id: queues,
+        ..Image::genesis()
+    };
+    let outlook = Outlook::default();
+    outlook.update(NEVER, [7].iter());
+    let changes = |queues| keeper::changes(ShardId(0), &outlook, &image(queues));
+    assert_eq!(changes(7), []);
+    assert_eq!(changes(8), [Command::Remove { queue: 7 }]);
 }

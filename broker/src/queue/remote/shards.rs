@@ -159,8 +159,8 @@ impl Shards {
         let Some(mut images) = self.0.links.images() else {
             return false;
         };
-        // A queue's id is the index that created it: an older image cannot say that it is gone.
-        let image = images.wait_for(|image| image.index >= newest).await;
+        // An image that has not come to the newest declaration cannot say that its queue is gone.
+        let image = images.wait_for(|image| image.has_declared(newest)).await;
         let Ok(image) = image.map(|image| image.clone()) else {
             return false;
         };

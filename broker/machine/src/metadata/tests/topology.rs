@@ -177,3 +177,19 @@ fn quorum_queues_are_spread_over_shards_and_shards_over_brokers() {
     assert_eq!(leaders.len(), 3);
     assert!(cluster.image.shards.values().all(|s| s.members.len() == 3));
 }
+
+#[test]
+fn an_image_tells_a_deleted_queue_from_one_it_has_not_come_to() {
+    let mut cluster = Cluster::with_racks(&["a"]);
+    cluster.apply(queue("old", false, true, &[]));
+    let before = cluster.image.clone();
+    cluster.apply(queue("new", false, true, &[]));
+    let id = cluster.image.vhosts["/"].queues["new"].id;
+    cluster.done(Command::DeleteQueue {
+        vhost: "/".to_owned(),
+        name: "new".to_owned(),
+    });
+    assert!(id < before.index, "ids are no indexes");
+    assert!(!before.has_declared(id));
+    assert!(cluster.image.has_declared(id));
+}
