@@ -5,6 +5,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # What `build` made, binaries and image tarballs, lies outside the checkout and is keyed by what it is made from.
 inputs=$(cd "$HERE" && cat build mkimage go/go.mod go/go.sum coredns/go.mod coredns/go.sum coredns/main.go go/cmd/*/main.go | sha256sum | cut -c1-16)
 BIN=${E2E_BIN:-${XDG_CACHE_HOME:-$HOME/.cache}/millrace/kube-$inputs}
+CPU_WEIGHT=${E2E_CPU_WEIGHT:-8}  # all nodes together, where one other process of the machine weighs 1
 PREFIX=${E2E_PREFIX:-e2e}        # names of network namespaces and cgroups start with it
 NODES=${E2E_NODES:-3}
 [ ! -r "$STATE/settings" ] || . "$STATE/settings"     # a cluster keeps what it was started with
@@ -73,6 +74,7 @@ node_up() { # i
     mkdir -p "$c/$PREFIX/n$i"
     case $c in */cpuset) for j in "$c/$PREFIX" "$c/$PREFIX/n$i"; do
       cat "$c/cpuset.cpus" >"$j/cpuset.cpus"; cat "$c/cpuset.mems" >"$j/cpuset.mems"; done ;;
+    */cpu) echo $((1024 * CPU_WEIGHT)) >"$c/$PREFIX/cpu.shares" ;;
     esac
   done
   mkdir -p "$STATE/nodes/n$i"/{lib/pv,log,etc/cni}
