@@ -54,10 +54,12 @@ end_job() {
   k logs "job/$1" --tail=30
   k get job "$1" -o jsonpath='{.status.succeeded}' | grep -qx 1
 }
-half_way() { k logs "job/$1" 2>/dev/null | grep -q 'half way'; }
+half_way() { k logs "job/$1" 2>/dev/null | grep 'half way' >/dev/null; }
+half_way_or_ended() { half_way "$1" || job_ended "$1"; }
 start_flights() { # NAME: starts the example in a pod, returns once half of the flights are consumed
   start_job "$1" /flights/main.py --at-half 'echo half way'
-  until_true 600 "half of the flights" half_way "$1"
+  until_true 600 "half of the flights" half_way_or_ended "$1"
+  half_way "$1" || { k logs "job/$1" --tail=30; return 1; }
 }
 manifests=$root/e2e/examples/flights/manifests.yaml
 fresh() { # the example's topics, queue, exchange and group as new; the cluster stays
