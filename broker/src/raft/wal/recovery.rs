@@ -21,6 +21,9 @@ use super::{Config, file};
 
 /// Offsets of records are multiples of this.
 const STEP: usize = 8;
+/// What was never written is skipped in pieces of this size: a file is mostly that.
+const PAGE: usize = 4096;
+const UNUSED: [u8; PAGE] = [0; PAGE];
 
 #[derive(Debug, thiserror::Error)]
 enum Damaged {
@@ -111,9 +114,22 @@ fn replay(
 
 /// A sound record behind `bad` that was written when `bad` had been synced already.
 fn synced_beyond(content: &Bytes, sequence: u64, bad: usize) -> Option<usize> {
-    (bad..content.len()).step_by(STEP).skip(1).find(|at| {
-        Record::find(content, sequence, *at).is_some_and(|found| found.durable > bad as u64)
-    })
+    let mut at = bad + STEP;
+    while at < content.len() {
+        if content
+            .get(at..at + PAGE)
+            .is_some_and(|page| page == UNUSED)
+        {
+            // The last place where a header's kind, which is not 0, could lie beyond the page.
+            at += PAGE - STEP;
+            continue;
+        }
+        if Record::find(content, sequence, at).is_some_and(|found| found.durable > bad as u64) {
+            return Some(at);
+        }
+        at += STEP;
+    }
+    None
 }
 
 fn damaged(damaged: Damaged) -> io::Error {
