@@ -157,7 +157,10 @@ impl Cluster {
             .await
             .unwrap()
             .unwrap();
-        runtime.shutdown_background();
+        // Its sockets are closed when its tasks are gone: it may be started again on the same ports.
+        tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LONG))
+            .await
+            .unwrap();
     }
 
     /// Kills a broker that is a process of its own.
