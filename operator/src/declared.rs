@@ -198,10 +198,13 @@ impl<K: Declared> Reconciler for Declarer<K> {
     type Kind = K;
 
     async fn reconcile(&self, object: Arc<K>) -> Result<Option<Duration>, Error> {
+        let Some(object) = self.now(&object).await? else {
+            return Ok(None);
+        };
         if object.meta().deletion_timestamp.is_some() {
             return self.clean_up(&object).await;
         }
-        finalizer::set(&self.desk.client, &*object, object.needs_finalizer()).await?;
+        finalizer::set(&self.desk.client, &object, object.needs_finalizer()).await?;
         let namespace = object.namespace().ok_or(Error::Incomplete("namespace"))?;
         if self
             .desk
@@ -227,6 +230,17 @@ impl<K: Declared> Reconciler for Declarer<K> {
 }
 
 impl<K: Declared> Declarer<K> {
+    /// The object as the API server has it. The cache may not know yet the status written a moment
+    /// ago, in which case the topic that this resource created would look like one found there; or
+    /// that the resource is gone, in which case its successor's topic would be deleted.
+    async fn now(&self, cached: &K) -> Result<Option<K>, Error> {
+        let object = status::namespaced(&self.desk.client, cached)?
+            .get_opt(&cached.name_any())
+            .await
+            .doing("read the resource")?;
+        Ok(object.filter(|now| now.uid() == cached.uid()))
+    }
+
     async fn record(
         &self,
         object: &K,
