@@ -125,7 +125,8 @@ struct Leading {
     /// End including what was admitted and is not written yet.
     staged: Offset,
     followers: Followers,
-    /// In-sync set asked for and not answered.
+    /// In-sync set that was asked for and may have been agreed on: neither was it refused, nor is a
+    /// later partition epoch known.
     proposed: Option<Vec<BrokerId>>,
     /// No proposal before this time: the last one was refused.
     propose_after_ms: i64,
@@ -224,7 +225,11 @@ impl Replica {
         }
         match &mut self.leading {
             Some(leading) if !new_epoch => {
-                leading.proposed = None;
+                // The same version again says nothing of a proposal in flight; a later one ends it,
+                // since it names the version that was current.
+                if self.membership.partition_epoch > before.partition_epoch {
+                    leading.proposed = None;
+                }
                 // Whoever was put out from elsewhere has to show itself again.
                 for gone in before.in_sync {
                     if !self.membership.in_sync.contains(&gone) {
@@ -321,12 +326,18 @@ impl Replica {
         self.settle(now_ms)
     }
 
-    /// The cluster did not take the in-sync set that was proposed.
-    pub fn proposal_refused(&mut self, now_ms: i64) {
+    /// The cluster has not taken the in-sync set that was proposed for `partition_epoch`, and never
+    /// will. Must not be told of a proposal whose outcome is unknown: its members would no longer
+    /// count, and one of them could lead without what was acknowledged meanwhile (KIP-966).
+    pub fn proposal_refused(&mut self, partition_epoch: i32, now_ms: i64) -> Vec<Effect> {
+        if partition_epoch != self.membership.partition_epoch {
+            return Vec::new();
+        }
         if let Some(leading) = &mut self.leading {
             leading.proposed = None;
             leading.propose_after_ms = now_ms + in_sync::PROPOSE_AGAIN_MS;
         }
+        self.settle(now_ms)
     }
 
     /// Looks at the clock: due at [`Self::next_deadline`] or any time.

@@ -48,9 +48,7 @@ pub(super) enum Job {
         settings: Arc<Settings>,
     },
     /// The replica is not to be here any more: close it and remove its files.
-    Remove {
-        partition: TopicPartition,
-    },
+    Remove { partition: TopicPartition },
     Append {
         partition: TopicPartition,
         batch: Batch,
@@ -85,11 +83,11 @@ pub(super) enum Job {
     },
     ProposalRefused {
         partition: TopicPartition,
+        /// The version that it was made for.
+        partition_epoch: i32,
     },
     /// Close every replica; answered when all is on disk.
-    Stop {
-        done: oneshot::Sender<()>,
-    },
+    Stop { done: oneshot::Sender<()> },
 }
 
 /// What a leader has for a follower.
@@ -182,6 +180,11 @@ impl Mailbox {
             }
         }
         std::mem::take(&mut state.jobs)
+    }
+
+    /// The driver is gone.
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.state.lock().closed
     }
 
     fn close(&self) {
@@ -299,9 +302,12 @@ impl Driver {
             Job::Synced { partition, outcome } => {
                 self.with(partition, |hosted| hosted.synced(outcome, now_ms));
             }
-            Job::ProposalRefused { partition } => {
-                self.with(partition, |hosted| hosted.proposal_refused(now_ms));
-            }
+            Job::ProposalRefused {
+                partition,
+                partition_epoch,
+            } => self.with(partition, |hosted| {
+                hosted.proposal_refused(partition_epoch, now_ms);
+            }),
             Job::Stop { .. } => {}
         }
     }

@@ -206,8 +206,9 @@ impl Hosted {
         self.act(effects);
     }
 
-    pub(super) fn proposal_refused(&mut self, now_ms: i64) {
-        self.machine.proposal_refused(now_ms);
+    pub(super) fn proposal_refused(&mut self, partition_epoch: i32, now_ms: i64) {
+        let effects = self.machine.proposal_refused(partition_epoch, now_ms);
+        self.act(effects);
     }
 
     pub(super) fn synced(&mut self, outcome: Result<Offset, String>, now_ms: i64) {

@@ -171,13 +171,43 @@ fn caught_up_follower_joins_and_counts_from_the_proposal_on() {
 }
 
 #[test]
+fn proposed_member_counts_until_it_is_refused_or_a_later_version_is_known() {
+    let mut r = leader(1, &[1]);
+    assert_eq!(
+        r.position_of(BrokerId(2), at(0), 1),
+        [proposal(0, 0, &[1, 2])]
+    );
+    assert_eq!(r.assign(membership(0, 0, &[1]), 2), [], "the same again");
+    assert_eq!(append(&mut r, &[1], 1, 3), []);
+    assert_eq!(r.proposal_refused(-1, 4), [], "an earlier proposal");
+    assert_eq!(append(&mut r, &[2], 1, 5), []);
+    let mut other = r.assign(membership(0, 1, &[1]), 6);
+    assert_eq!(
+        other.drain(..3).collect::<Vec<_>>(),
+        [Effect::HighWatermark(Offset(2)), done(1), done(2)],
+        "whatever was proposed for the version before can no longer be agreed on"
+    );
+}
+
+#[test]
+fn refusal_lets_the_watermark_go_on_without_the_proposed_member() {
+    let mut r = leader(1, &[1]);
+    r.position_of(BrokerId(2), at(0), 1);
+    assert_eq!(append(&mut r, &[1], 1, 2), []);
+    assert_eq!(
+        r.proposal_refused(0, 3),
+        [Effect::HighWatermark(Offset(1)), done(1)]
+    );
+}
+
+#[test]
 fn refused_proposal_is_made_again_later() {
     let mut r = leader(1, &[1]);
     assert_eq!(
         r.position_of(BrokerId(2), at(0), 1),
         [proposal(0, 0, &[1, 2])]
     );
-    r.proposal_refused(2);
+    r.proposal_refused(0, 2);
     assert_eq!(r.position_of(BrokerId(2), at(0), 3), []);
     let again = r.next_deadline().unwrap();
     assert_eq!(r.tick(again), [proposal(0, 0, &[1, 2])]);

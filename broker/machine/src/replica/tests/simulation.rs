@@ -101,7 +101,16 @@ struct World {
     asked: BTreeMap<Token, u64>,
     acknowledged: BTreeSet<u64>,
     watermarks: BTreeMap<i32, Offset>,
+    /// Proposals that the controller may still carry out: their leaders know nothing of them.
+    late: Vec<Late>,
     lossy: bool,
+}
+
+struct Late {
+    leader: i32,
+    in_sync: Vec<BrokerId>,
+    leader_epoch: Epoch,
+    partition_epoch: i32,
 }
 
 impl World {
@@ -128,6 +137,7 @@ impl World {
             asked: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
             watermarks: BTreeMap::new(),
+            late: Vec::new(),
             lossy: true,
         };
         world.publish();
@@ -163,31 +173,53 @@ impl World {
                     leader_epoch,
                     partition_epoch,
                 } => {
-                    self.proposed(id, in_sync, leader_epoch, partition_epoch);
+                    let proposal = Late {
+                        leader: id,
+                        in_sync,
+                        leader_epoch,
+                        partition_epoch,
+                    };
+                    if self.lossy && self.dice.roll(3) == 0 {
+                        self.late.push(proposal);
+                    } else {
+                        self.decide(proposal);
+                    }
                 }
                 Effect::HighWatermark(_) => {}
             }
         }
     }
 
-    /// The controller's side of a proposal; now and then its answer is lost.
-    fn proposed(&mut self, id: i32, in_sync: Vec<BrokerId>, epoch: Epoch, version: i32) {
-        let current = (self.agreed.leader_epoch, self.agreed.partition_epoch) == (epoch, version);
-        let all_up = in_sync.iter().all(|b| self.nodes[&b.0].up);
-        if current && all_up && !(self.lossy && self.dice.roll(4) == 0) {
-            self.agreed.in_sync = in_sync;
+    /// The controller's side of a proposal; now and then its answer is lost. One for an earlier
+    /// version is not answered: the leader learns the later version.
+    fn decide(&mut self, proposal: Late) {
+        let version = (proposal.leader_epoch, proposal.partition_epoch);
+        if (self.agreed.leader_epoch, self.agreed.partition_epoch) != version {
+            return;
+        }
+        let all_up = proposal.in_sync.iter().all(|b| self.nodes[&b.0].up);
+        if all_up && !(self.lossy && self.dice.roll(4) == 0) {
+            self.agreed.in_sync = proposal.in_sync;
             self.agreed.partition_epoch += 1;
             if self.lossy && self.dice.roll(3) == 0 {
                 return; // learnt later, by `teach`
             }
             self.publish();
         } else {
-            let now = self.now_ms;
-            self.nodes
-                .get_mut(&id)
-                .unwrap()
-                .replica
-                .proposal_refused(now);
+            let (id, now) = (proposal.leader, self.now_ms);
+            let node = self.nodes.get_mut(&id).unwrap();
+            if node.up {
+                let effects = node.replica.proposal_refused(proposal.partition_epoch, now);
+                self.act(id, effects);
+            }
+        }
+    }
+
+    fn decide_late(&mut self) {
+        if !self.late.is_empty() {
+            let drawn = usize::try_from(self.dice.roll(self.late.len() as u64)).unwrap();
+            let proposal = self.late.swap_remove(drawn);
+            self.decide(proposal);
         }
     }
 
@@ -393,7 +425,8 @@ impl World {
             // Whoever still believes to lead may be asked too.
             15..20 => self.append(id),
             20..50 => self.fetch(id),
-            50..85 => self.deliver(),
+            50..82 => self.deliver(),
+            82..85 => self.decide_late(),
             85..90 => {
                 let node = self.nodes.get_mut(&id).unwrap();
                 node.log.synced = node.log.records.len();
@@ -447,6 +480,9 @@ impl World {
     fn heal(&mut self) {
         self.lossy = false;
         self.network.clear();
+        while !self.late.is_empty() {
+            self.decide_late();
+        }
         for id in BROKERS {
             self.restart(id);
         }
