@@ -40,7 +40,8 @@ const OFFER_AGAIN: Duration = Duration::from_millis(20);
 /// How long one forwarded command may take before another leader is looked for.
 const FORWARD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// No majority took the command in time. It may still be carried out later.
+/// No majority took the command in time: it may still be carried out later. Or it is too large for a
+/// log of this configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the metadata quorum is not available")]
 pub struct Unavailable;
@@ -150,8 +151,12 @@ impl Handle {
                 self.0.image.send_replace(Arc::new(image));
                 return Ok(reply);
             }
-            Keeper::Group { .. } => {
+            Keeper::Group { group, .. } => {
                 let command = replica::encode(&command);
+                if let Err(error) = group.check_size(&command) {
+                    tracing::warn!(%error, "metadata command refused");
+                    return Err(Unavailable);
+                }
                 timeout_at(deadline, self.offer(command))
                     .await
                     .map_err(|_| Unavailable)?
@@ -258,7 +263,9 @@ impl Handle {
 impl From<ProposeError> for Answer {
     fn from(error: ProposeError) -> Self {
         match error {
-            ProposeError::NotLeader { .. } | ProposeError::Overloaded => Self::Elsewhere,
+            ProposeError::NotLeader { .. }
+            | ProposeError::Overloaded
+            | ProposeError::TooLarge { .. } => Self::Elsewhere,
             ProposeError::Unknown | ProposeError::Stopped => Self::Unknown,
         }
     }

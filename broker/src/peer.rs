@@ -288,6 +288,11 @@ impl Mesh {
         self.0.handlers.0.write().insert(service, handler);
     }
 
+    /// Longest frame that this broker takes; its peers are configured alike.
+    pub fn frame_bytes_max(&self) -> usize {
+        self.0.config.frame_bytes_max
+    }
+
     /// The failure detector's view; changes are published as they are noticed.
     pub fn alive(&self) -> watch::Receiver<Alive> {
         self.0.alive.subscribe()

@@ -35,6 +35,8 @@ mod proposer;
 mod server;
 mod snapshot;
 mod store;
+#[cfg(test)]
+mod tests;
 mod types;
 mod wal;
 
@@ -74,6 +76,15 @@ impl Default for Config {
             entry_bytes_max: 256 << 10,
             waiting_commands_max: 65_536,
         }
+    }
+}
+
+impl Config {
+    /// Largest command that a group takes: half of what a file of the log and a frame of the mesh hold.
+    /// The other half is for what stands beside it. A larger one would stop every member that has to
+    /// write it, again at each start.
+    pub fn command_bytes_max(&self, frame_bytes_max: usize) -> usize {
+        self.wal_file_bytes.min(frame_bytes_max) / 2
     }
 }
 
@@ -137,6 +148,11 @@ pub enum ProposeError {
     /// Surely without effect.
     #[error("too many proposals wait")]
     Overloaded,
+    /// Surely without effect, and will be each time.
+    #[error(
+        "a command of {bytes} bytes is larger than the limit of {max}; raise millrace.wal.file.bytes"
+    )]
+    TooLarge { bytes: usize, max: usize },
     /// Leadership was lost while the entry was under way: it may yet be applied, or not.
     #[error("the outcome is unknown: leadership changed")]
     Unknown,
@@ -149,6 +165,7 @@ pub enum ProposeError {
 #[derive(Clone)]
 pub struct Group {
     proposals: mpsc::Sender<Proposal>,
+    command_bytes_max: usize,
     leader: watch::Receiver<Option<BrokerId>>,
     replicated: Option<Replicated>,
 }
@@ -186,11 +203,21 @@ impl Group {
             .unwrap_or(Err(ProposeError::Unknown))
     }
 
+    /// [`ProposeError::TooLarge`] if no group of this configuration could ever write the command.
+    pub fn check_size(&self, command: &Bytes) -> Result<(), ProposeError> {
+        let (bytes, max) = (command.len(), self.command_bytes_max);
+        if bytes > max {
+            return Err(ProposeError::TooLarge { bytes, max });
+        }
+        Ok(())
+    }
+
     /// As [`Group::propose`], but queues at once and in order; the receiver yields the outcome.
     pub fn enqueue(
         &self,
         command: Bytes,
     ) -> Result<oneshot::Receiver<Result<Bytes, ProposeError>>, ProposeError> {
+        self.check_size(&command)?;
         let (reply, outcome) = oneshot::channel();
         match self.proposals.try_send(Proposal { command, reply }) {
             Ok(()) => Ok(outcome),
@@ -333,6 +360,13 @@ impl Groups {
         })))
     }
 
+    /// Largest command that a group of this broker takes, in bytes.
+    pub fn command_bytes_max(&self) -> usize {
+        let durable = self.0.durable.as_ref();
+        let frame = durable.map_or(usize::MAX, |durable| durable.mesh.frame_bytes_max());
+        self.0.config.command_bytes_max(frame)
+    }
+
     /// Starts carrying a group: recovers what snapshot and log hold of it. A group of which its voters
     /// know nothing begins once a majority of them has started it; brokers that are no voters follow.
     pub async fn start_group(
@@ -343,7 +377,8 @@ impl Groups {
     ) -> io::Result<Group> {
         let config = &self.0.config;
         let Some(durable) = &self.0.durable else {
-            return Ok(local::start(config, self.0.this, machine));
+            let bytes_max = self.command_bytes_max();
+            return Ok(local::start(config, bytes_max, self.0.this, machine));
         };
         let store = Store::open(id, durable.wal.clone());
         let log = Arc::clone(store.log());
@@ -401,6 +436,7 @@ impl Groups {
         )));
         Ok(Group {
             proposals,
+            command_bytes_max: self.command_bytes_max(),
             leader,
             replicated: Some(Replicated {
                 raft,

@@ -87,7 +87,8 @@ impl Config {
                 .max(amqp_wire::session::FRAME_MIN),
             heartbeat_s: broker.setting_or("millrace.amqp.heartbeat.s", own.heartbeat_s),
             message_bytes_max: broker
-                .setting_or("millrace.amqp.message.max.bytes", own.message_bytes_max),
+                .setting_or("millrace.amqp.message.max.bytes", own.message_bytes_max)
+                .min(quorum_body_bytes_max(broker)),
             transaction_bytes_max: broker.setting_or(
                 "millrace.amqp.transaction.max.bytes",
                 own.transaction_bytes_max,
@@ -97,6 +98,13 @@ impl Config {
             version: text("millrace.amqp.version", own.version),
         }
     }
+}
+
+/// Body that still fits one command of a shard, with properties of its largest frame and the history of
+/// a message that has died often.
+fn quorum_body_bytes_max(broker: &crate::Config) -> u64 {
+    let command = broker.raft.command_bytes_max(broker.peer.frame_bytes_max);
+    command.saturating_sub(256 << 10) as u64
 }
 
 impl Users {

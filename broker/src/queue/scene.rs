@@ -87,18 +87,40 @@ impl Broker {
         Self::meshed(self.dir, metadata, mesh)
     }
 
+    /// Its shards take commands of at most `bytes`.
+    pub(super) fn with_commands_of(bytes: usize) -> Self {
+        let broker = Self::new();
+        broker.queues.close();
+        let image = Image::clone(&broker.metadata.image());
+        let metadata = metadata::Handle::in_memory(HERE, image);
+        let raft = crate::raft::Config {
+            wal_file_bytes: bytes * 2,
+            ..crate::raft::Config::default()
+        };
+        Self::on(broker.dir, metadata, Mesh::alone(HERE), raft)
+    }
+
     pub(super) fn over(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle) -> Self {
         Self::meshed(dir, metadata, Mesh::alone(HERE))
     }
 
     fn meshed(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle, mesh: Mesh) -> Self {
+        Self::on(dir, metadata, mesh, crate::raft::Config::default())
+    }
+
+    fn on(
+        dir: Arc<tempfile::TempDir>,
+        metadata: metadata::Handle,
+        mesh: Mesh,
+        raft: crate::raft::Config,
+    ) -> Self {
         let parts = Parts {
             config: Config::default(),
             dir: dir.path().to_owned(),
             opened_after: Shutdown::Unclean,
             metadata: metadata.clone(),
             mesh: mesh.clone(),
-            groups: Groups::in_memory(HERE, crate::raft::Config::default()),
+            groups: Groups::in_memory(HERE, raft),
             metrics: Metrics::default(),
         };
         Self {

@@ -7,7 +7,12 @@ use tokio::sync::{mpsc, watch};
 use super::proposer::system_clock_ms;
 use super::{Config, Entry, Group, Proposal, StateMachine};
 
-pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMachine) -> Group {
+pub(super) fn start(
+    config: &Config,
+    command_bytes_max: usize,
+    this: BrokerId,
+    mut machine: impl StateMachine,
+) -> Group {
     let (proposals, mut waiting) = mpsc::channel::<Proposal>(config.waiting_commands_max);
     let entry_commands_max = config.entry_commands_max;
     let (leader, leader_seen) = watch::channel(Some(this));
@@ -35,6 +40,7 @@ pub(super) fn start(config: &Config, this: BrokerId, mut machine: impl StateMach
     });
     Group {
         proposals,
+        command_bytes_max,
         leader: leader_seen,
         replicated: None,
     }

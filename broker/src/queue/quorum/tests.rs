@@ -121,6 +121,29 @@ async fn deleted_queue_cancels_its_consumers() {
     assert_eq!(missing.unwrap_err(), queue::Error::NotFound("q".into()));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn publishes_that_do_not_fit_one_command_are_split_and_too_large_ones_refused() {
+    let broker = Broker::with_commands_of(4_096);
+    let queue = broker.declare_quorum("q", &[]).await;
+    let mut client = broker.client();
+    let body = |letter: &str, len| message(&letter.repeat(len));
+    for letter in ["a", "b", "c", "d", "e"] {
+        client.send(&queue, body(letter, 1_500));
+    }
+    let too_large = client.send(&queue, body("x", 4_096));
+    let last = client.send(&queue, body("f", 1));
+    client.session.flush();
+    client.hear(|client| client.confirms.len() == 7).await;
+    for (seq, ack) in &client.confirms {
+        assert_eq!(*ack, *seq != too_large, "{seq}");
+    }
+    assert!(client.confirms[&last]);
+    client.consume(&queue, 0).await;
+    let bodies = client.bodies(6).await;
+    let order: String = bodies.iter().map(|body| &body[..1]).collect();
+    assert_eq!(order, "abcdef");
+}
+
 // === the replicated machine by itself ===
 
 fn shard(broker: &Broker) -> Shard {

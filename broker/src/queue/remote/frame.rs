@@ -26,6 +26,8 @@ pub(crate) enum Proposed {
     Elsewhere(Option<BrokerId>),
     /// It may still be applied.
     Unknown,
+    /// Without effect, and will be each time.
+    TooLarge,
 }
 
 const SHARD: u8 = 1;
@@ -107,6 +109,7 @@ impl Proposed {
                 out.put_i32(hint.map_or(-1, |broker| broker.0));
             }
             Self::Unknown => out.put_u8(3),
+            Self::TooLarge => out.put_u8(4),
         }
         out.freeze()
     }
@@ -119,6 +122,7 @@ impl Proposed {
                 Self::Elsewhere((hint >= 0).then_some(BrokerId(hint)))
             }
             3 => Self::Unknown,
+            4 => Self::TooLarge,
             _ => return Err(Malformed),
         })
     }

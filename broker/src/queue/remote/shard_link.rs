@@ -1,6 +1,7 @@
 //! The way to whoever leads a shard. One batch is under way at a time and is sent again, under its
 //! number, until some leader has answered it: a publish without majority waits, unconfirmed and not
-//! refused, and takes effect once.
+//! refused, and takes effect once. What does not fit one command is split; a single request that does
+//! not is refused here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::time::sleep;
 use super::frame::{Frame, Proposed};
 use super::{Remote, gather};
 use crate::peer::Service;
-use crate::queue::links::{Batch, Links};
+use crate::queue::links::{Batch, Links, unavailable};
 use crate::queue::protocol::codec::{self, Malformed};
 use crate::queue::protocol::{Op, Response, SessionKey};
 use crate::queue::quorum::command::{Batches, Origin, encode_batch};
@@ -73,28 +74,81 @@ pub(super) async fn run(
             continue;
         }
         greeting = false;
-        origin.seq += 1;
-        let command = encode_batch(origin, &batches);
-        let (answered_by, reply) = propose(&remote, shard, &command, leader).await;
-        if let Err(error) = answer(&links, reply) {
-            tracing::error!(%shard, %error, "reply of a shard is malformed");
+        let mut parts = vec![batches];
+        while let Some(part) = parts.pop() {
+            let next = Origin {
+                seq: origin.seq + 1,
+                ..origin
+            };
+            let command = encode_batch(next, &part);
+            if command.len() > remote.0.shards.command_bytes_max() {
+                match halves(part) {
+                    Ok((first, second)) => parts.extend([second, first]),
+                    Err(single) => refuse(&links, shard, single),
+                }
+                continue;
+            }
+            origin = next;
+            let (answered_by, reply) = propose(&remote, shard, &command, leader).await;
+            match reply.map(|reply| answer(&links, reply)) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::error!(%shard, %error, "reply of a shard is malformed");
+                }
+                Err(TooLarge) => refuse(&links, shard, part),
+            }
+            if leader.is_some_and(|before| before != answered_by) {
+                // What the former leader pushed may be lost.
+                resume.notify_one();
+            }
+            leader = Some(answered_by);
         }
         drop(permits);
-        if leader.is_some_and(|before| before != answered_by) {
-            // What the former leader pushed may be lost.
-            resume.notify_one();
-        }
-        leader = Some(answered_by);
     }
 }
 
-/// Until a leader has applied it.
+/// The leader can never take the command.
+struct TooLarge;
+
+/// Two parts of about as many requests, in order; or what has one request only.
+fn halves(batches: Batches) -> Result<(Batches, Batches), Batches> {
+    let requests = batches.iter().map(|(_, requests)| requests.len());
+    let mut room = match requests.sum::<usize>() {
+        0 | 1 => return Err(batches),
+        count => count / 2,
+    };
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (session, mut requests) in batches {
+        let later = requests.split_off(room.min(requests.len()));
+        room -= requests.len();
+        if !requests.is_empty() {
+            first.push((session, requests));
+        }
+        if !later.is_empty() {
+            second.push((session, later));
+        }
+    }
+    Ok((first, second))
+}
+
+fn refuse(links: &Links, shard: ShardId, batches: Batches) {
+    tracing::warn!(%shard, "requests refused that are too large for a shard's log; raise millrace.wal.file.bytes");
+    for (number, requests) in batches {
+        let session = SessionKey {
+            broker: links.broker(),
+            number,
+        };
+        links.respond(session, unavailable(requests));
+    }
+}
+
+/// Until a leader has applied it, or said that none can.
 async fn propose(
     remote: &Remote,
     shard: ShardId,
     command: &Bytes,
     leader: Option<BrokerId>,
-) -> (BrokerId, Bytes) {
+) -> (BrokerId, Result<Bytes, TooLarge>) {
     let here = remote.0.links.broker();
     let mut target = leader;
     let mut turn = 0;
@@ -122,7 +176,8 @@ async fn propose(
             }
         };
         match proposed {
-            Proposed::Applied(reply) => return (to, reply),
+            Proposed::Applied(reply) => return (to, Ok(reply)),
+            Proposed::TooLarge => return (to, Err(TooLarge)),
             Proposed::Elsewhere(Some(hint)) if hint != to => target = Some(hint),
             Proposed::Elsewhere(_) | Proposed::Unknown => {
                 turn += 1;

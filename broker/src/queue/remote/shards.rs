@@ -103,6 +103,11 @@ impl Shards {
         }
     }
 
+    /// Largest command that a shard takes, in bytes.
+    pub(super) fn command_bytes_max(&self) -> usize {
+        self.0.groups.command_bytes_max()
+    }
+
     /// Who leads, as far as is known here. The sender is gone when this broker does not carry the shard.
     pub(super) fn leader(&self, shard: ShardId) -> watch::Receiver<Option<BrokerId>> {
         let here = self.0.here.read();
@@ -137,6 +142,7 @@ impl Shards {
         match carried.group.propose(command).await {
             Ok(reply) => Proposed::Applied(reply),
             Err(ProposeError::NotLeader { hint }) => Proposed::Elsewhere(hint),
+            Err(ProposeError::TooLarge { .. }) => Proposed::TooLarge,
             Err(ProposeError::Overloaded | ProposeError::Unknown | ProposeError::Stopped) => {
                 Proposed::Unknown
             }
