@@ -16,6 +16,9 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+const WAL_FILE_BYTES_MIN: usize = 1 << 20;
+const QUEUE_DRIVERS_MAX: usize = 256;
+
 /// A broker's static configuration. Immutable after start; dynamic values live in the metadata image.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -35,6 +38,7 @@ pub struct Config {
     pub voters: Vec<Voter>,
     pub peer: crate::peer::Config,
     pub raft: crate::raft::Config,
+    pub queue: crate::queue::Config,
     /// Every key as it was given, the above included.
     pub settings: BTreeMap<String, String>,
 }
@@ -123,9 +127,20 @@ impl Config {
             },
             raft: crate::raft::Config {
                 wal_file_bytes: given.bytes("millrace.wal.file.bytes", 64 << 20)?,
+                wal_files_max: given.count("millrace.wal.files", 8)?,
                 snapshot_log_bytes: given.bytes("millrace.raft.snapshot.log.bytes", 16 << 20)?,
                 pace: given.millis("millrace.raft.pace.ms", 2)?,
-                ..crate::raft::Config::default()
+                entry_commands_max: given.count("millrace.raft.entry.commands", 4096)?,
+                entry_bytes_max: given.bytes("millrace.raft.entry.bytes", 256 << 10)?,
+                waiting_commands_max: given.count("millrace.raft.waiting.commands", 65_536)?,
+            },
+            queue: crate::queue::Config {
+                session_inflight_bytes_max: given
+                    .bytes("millrace.queue.session.inflight.bytes.max", 16 << 20)?,
+                consumer_unwritten_max: given
+                    .count("millrace.queue.consumer.unwritten.max", 2_000)?,
+                cache_bytes_max: given.bytes("millrace.queue.cache.bytes.max", 8 << 20)?,
+                drivers: given.count("millrace.queue.drivers", 2)?,
             },
             settings: settings.clone(),
         };
@@ -162,6 +177,35 @@ impl Config {
                 "log.dirs",
                 self.log_dir.display().to_string(),
                 "one directory is supported; name one",
+            );
+        }
+        if self.raft.wal_file_bytes < WAL_FILE_BYTES_MIN {
+            return refuse(
+                "millrace.wal.file.bytes",
+                self.raft.wal_file_bytes.to_string(),
+                "a file must hold what every group says at its start; give 1048576 or more",
+            );
+        }
+        let command_bytes_max = self.raft.command_bytes_max(self.peer.frame_bytes_max);
+        if self.raft.entry_bytes_max > command_bytes_max {
+            return refuse(
+                "millrace.raft.entry.bytes",
+                self.raft.entry_bytes_max.to_string(),
+                "it must be at most half of millrace.wal.file.bytes and of millrace.peer.frame.bytes",
+            );
+        }
+        if self.raft.waiting_commands_max > tokio::sync::Semaphore::MAX_PERMITS {
+            return refuse(
+                "millrace.raft.waiting.commands",
+                self.raft.waiting_commands_max.to_string(),
+                "it is too large",
+            );
+        }
+        if self.queue.drivers > QUEUE_DRIVERS_MAX {
+            return refuse(
+                "millrace.queue.drivers",
+                self.queue.drivers.to_string(),
+                "each is a thread; give at most 256",
             );
         }
         if self.peer.suspect_after <= self.peer.heartbeat * 2 {

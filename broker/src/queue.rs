@@ -66,8 +66,6 @@ pub struct Config {
     pub cache_bytes_max: usize,
     /// `millrace.queue.drivers`: threads that carry the classic queues of this broker.
     pub drivers: usize,
-    /// `millrace.queue.shards`: Raft groups that carry the quorum queues of the cluster.
-    pub shards: u32,
 }
 
 impl Default for Config {
@@ -77,7 +75,6 @@ impl Default for Config {
             consumer_unwritten_max: 2_000,
             cache_bytes_max: 8 << 20,
             drivers: 2,
-            shards: 8,
         }
     }
 }

@@ -82,6 +82,11 @@ impl Settings<'_> {
             .map_err(|_| invalid(key, &bytes.to_string(), "it is too large".into()))
     }
 
+    pub(super) fn count<T: TryFrom<u64>>(&self, key: &str, default: u64) -> Result<T, Invalid> {
+        let count = self.unsigned(key, default, "them")?;
+        T::try_from(count).map_err(|_| invalid(key, &count.to_string(), "it is too large".into()))
+    }
+
     fn unsigned(&self, key: &str, default: u64, unit: &str) -> Result<u64, Invalid> {
         let Some(value) = self.optional(key) else {
             return Ok(default);

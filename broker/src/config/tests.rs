@@ -36,3 +36,51 @@ fn each_refusal_names_the_key_and_what_to_do() {
     check_refused("millrace.peer.suspect.ms=10", "more than twice");
     check_refused("nonsense", "not key=value");
 }
+
+#[test]
+fn bounds_of_queues_and_groups_are_read_and_checked() {
+    let given = "millrace.queue.session.inflight.bytes.max=1\nmillrace.queue.consumer.unwritten.max=2\nmillrace.queue.cache.bytes.max=3\nmillrace.queue.drivers=4\nmillrace.wal.files=5\nmillrace.raft.entry.commands=6\nmillrace.raft.entry.bytes=7\nmillrace.raft.waiting.commands=8\n";
+    let config = Config::parse(SMALL, &[given.to_owned()]).expect("valid");
+    let queue = &config.queue;
+    assert_eq!(queue.session_inflight_bytes_max, 1);
+    assert_eq!(queue.consumer_unwritten_max, 2);
+    assert_eq!((queue.cache_bytes_max, queue.drivers), (3, 4));
+    let raft = &config.raft;
+    assert_eq!((raft.wal_files_max, raft.entry_commands_max), (5, 6));
+    assert_eq!((raft.entry_bytes_max, raft.waiting_commands_max), (7, 8));
+    check_refused("millrace.queue.drivers=0", "positive number");
+    check_refused("millrace.queue.drivers=257", "at most 256");
+    check_refused(
+        "millrace.queue.consumer.unwritten.max=4294967296",
+        "too large",
+    );
+    check_refused("millrace.wal.file.bytes=4096", "1048576 or more");
+    check_refused("millrace.raft.entry.bytes=100000000", "at most half");
+}
+
+#[test]
+fn every_own_key_that_is_read_is_in_the_catalogue_with_its_default() {
+    let config = Config::parse(SMALL, &[]).expect("valid");
+    let (raft, queue) = (&config.raft, &config.queue);
+    for (key, default) in [
+        ("millrace.wal.file.bytes", raft.wal_file_bytes),
+        ("millrace.wal.files", raft.wal_files_max),
+        ("millrace.raft.snapshot.log.bytes", raft.snapshot_log_bytes),
+        ("millrace.raft.entry.commands", raft.entry_commands_max),
+        ("millrace.raft.entry.bytes", raft.entry_bytes_max),
+        ("millrace.raft.waiting.commands", raft.waiting_commands_max),
+        (
+            "millrace.queue.session.inflight.bytes.max",
+            queue.session_inflight_bytes_max,
+        ),
+        ("millrace.queue.cache.bytes.max", queue.cache_bytes_max),
+        ("millrace.queue.drivers", queue.drivers),
+        ("millrace.peer.frame.bytes", config.peer.frame_bytes_max),
+        ("millrace.peer.queue.bytes", config.peer.queue_bytes_max),
+        ("millrace.peer.calls", config.peer.calls_max),
+    ] {
+        let definition = api::config::catalogue(api::config::Scope::Broker).get(key);
+        let shown = definition.expect(key).default;
+        assert_eq!(shown, Some(default.to_string().as_str()), "{key}");
+    }
+}

@@ -69,7 +69,7 @@ impl Serving {
             &telemetry,
         );
         let queues = Queues::start(queue::Parts {
-            config: queue::Config::default(),
+            config: config.queue.clone(),
             dir: data_dir.path().to_owned(),
             opened_after: data_dir.left(),
             metadata: metadata.clone(),
