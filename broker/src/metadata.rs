@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::Image;
+use machine::metadata::topology::awaits_brokers;
 use model::BrokerId;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -40,8 +41,11 @@ const OFFER_AGAIN: Duration = Duration::from_millis(20);
 /// How long one forwarded command may take before another leader is looked for.
 const FORWARD_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long the first quorum queue waits for the brokers of a cluster that is starting.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// No majority took the command in time: it may still be carried out later. Or it is too large for a
-/// log of this configuration.
+/// log of this configuration, or too few brokers have registered for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the metadata quorum is not available")]
 pub struct Unavailable;
@@ -142,6 +146,7 @@ impl Handle {
     /// topic is created once all the same, since it comes with its id.
     pub async fn submit(&self, command: Command) -> Result<Reply, Unavailable> {
         let deadline = Instant::now() + SUBMIT_TIMEOUT;
+        self.await_brokers(&command).await?;
         let (index, reply) = match &self.0.keeper {
             Keeper::Memory(one) => {
                 let _one = one.lock();
@@ -168,6 +173,23 @@ impl Handle {
             .map_err(|_| Unavailable)?
             .map_err(|_| Unavailable)?;
         Ok(reply)
+    }
+
+    /// Waits until so many brokers have registered that `command` can choose among them.
+    async fn await_brokers(&self, command: &Command) -> Result<(), Unavailable> {
+        let expected = self.voters().len();
+        let mut images = self.watch();
+        let enough = images.wait_for(|image| !awaits_brokers(image, command, expected));
+        match timeout(REGISTRATION_TIMEOUT, enough).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(
+                    expected,
+                    "too few brokers have registered to carry quorum queues"
+                );
+                Err(Unavailable)
+            }
+        }
     }
 
     /// Offers a command to whoever leads until it is answered; the index it was applied at and the

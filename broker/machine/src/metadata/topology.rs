@@ -210,6 +210,15 @@ fn declare_queue(image: &mut Image, mut queue: Queue, quorum: bool) -> Result<Re
     Ok(Reply::Declared { created: true })
 }
 
+/// Whether `command` would bring the shards into being before the brokers are there to carry them. Their
+/// members are chosen once and stay: `expected` brokers, as far as a shard needs so many, should have
+/// registered.
+pub fn awaits_brokers(image: &Image, command: &Command, expected: usize) -> bool {
+    matches!(command, Command::DeclareQueue { quorum: true, .. })
+        && image.shards.is_empty()
+        && image.brokers.len() < expected.min(SHARD_REPLICAS_MAX)
+}
+
 /// The shard with the fewest queues; the first quorum queue brings the shards into being.
 fn choose_shard(image: &mut Image) -> Result<model::ShardId, Refusal> {
     if image.shards.is_empty() {

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::super::command::{Command, Refusal, Reply};
 use super::super::image::{Destination, ExchangeKind, QueueKind};
+use super::super::topology::awaits_brokers;
 use super::Cluster;
 use crate::value::{Table, Value};
 
@@ -192,4 +193,26 @@ fn an_image_tells_a_deleted_queue_from_one_it_has_not_come_to() {
     assert!(id < before.index, "ids are no indexes");
     assert!(!before.has_declared(id));
     assert!(cluster.image.has_declared(id));
+}
+
+#[test]
+fn the_first_quorum_queue_awaits_the_brokers_that_shards_need() {
+    let first = queue("q", true, true, &[]);
+    for (registered, expected, awaits) in [
+        (1, 1, false),
+        (1, 3, true),
+        (2, 3, true),
+        (3, 3, false),
+        (3, 5, false),
+    ] {
+        let cluster = Cluster::with_racks(&["a", "b", "c"][..registered]);
+        let image = &cluster.image;
+        assert_eq!(awaits_brokers(image, &first, expected), awaits);
+        let classic = queue("q", false, true, &[]);
+        assert!(!awaits_brokers(image, &classic, expected));
+    }
+    let mut cluster = Cluster::with_racks(&["a"]);
+    cluster.apply(first);
+    let second = queue("second", true, true, &[]);
+    assert!(!awaits_brokers(&cluster.image, &second, 3));
 }
