@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use commitlog::DataDir;
+use commitlog::{DataDir, Shutdown};
 use machine::metadata::image::Listener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, watch};
@@ -237,7 +237,8 @@ impl Node {
         }
     }
 
-    /// Stops every part in reverse order and marks the data directory as cleanly left.
+    /// Stops every part in reverse order and, when every log was closed well, marks the data directory
+    /// as cleanly left.
     ///
     /// # Errors
     /// When the mark cannot be written; the next start then looks at everything.
@@ -245,14 +246,17 @@ impl Node {
         self.joining.abort();
         self.stop.cancel();
         let serving = self.serving.lock().await.take();
-        if let Some(serving) = serving {
-            serving.stop().await;
-        }
+        let clean = match serving {
+            Some(serving) => serving.stop().await,
+            // No log was opened: all is as it was found.
+            None => self.data_dir.left() == Shutdown::Clean,
+        };
         self.groups.close().await;
         self.mesh.close();
         drop(self.groups);
         match Arc::try_unwrap(self.data_dir) {
-            Ok(data_dir) => data_dir.mark_clean()?,
+            Ok(data_dir) if clean => data_dir.mark_clean()?,
+            Ok(_) => tracing::warn!("a log was not closed: the next start looks at everything"),
             Err(_) => {
                 tracing::warn!("a part still holds the data directory: left as after a crash")
             }

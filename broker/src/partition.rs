@@ -126,12 +126,14 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     for (number, mailbox) in drivers.iter().enumerate() {
         driver::start(context.clone(), mailbox.clone(), number)?;
     }
-    let follower = roster::Follower {
+    let mut follower = roster::Follower {
         this,
         drivers: drivers.clone(),
         file: settings,
         told: Image::default(),
     };
+    // Told before anything can stop it: a log that no driver heard of would count as closed.
+    follower.follow(&metadata.image());
     let following = runtime.spawn(follower.run(metadata.watch()));
     Ok(Partitions {
         roster,
@@ -145,9 +147,10 @@ impl Partitions {
         self.roster.clone()
     }
 
-    /// Answers what waits with [`AppendError::Stopping`], syncs and closes every log. After this the
-    /// data directory may be marked clean.
-    pub async fn stop(&self) {
+    /// Answers what waits with [`AppendError::Stopping`], syncs and closes every log. The data
+    /// directory may be marked clean only when this says true: otherwise a log is to be read through
+    /// at the next start.
+    pub async fn stop(&self) -> bool {
         if let Some(following) = self.following.lock().take() {
             following.abort();
         }
@@ -157,7 +160,8 @@ impl Partitions {
             driver.send(Job::Stop { done });
             closed.push(stopped);
         }
-        // A driver that is gone has nothing left to close.
-        let _all = futures::future::join_all(closed).await;
+        // A driver that is gone has failed and closed nothing.
+        let closed = futures::future::join_all(closed).await;
+        closed.into_iter().all(|driver| driver == Ok(true))
     }
 }

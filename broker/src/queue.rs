@@ -117,7 +117,7 @@ pub struct Queues {
 #[derive(Default)]
 struct Drivers {
     inboxes: Vec<Sender<classic::Input>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<bool>>>,
 }
 
 impl Drop for Drivers {
@@ -188,14 +188,18 @@ impl Queues {
         })
     }
 
-    /// Ends the drivers: everything taken is written and synced when this returns. Blocks.
-    pub fn close(&self) {
+    /// Ends the drivers: everything taken is written and synced when this returns. Blocks. False when
+    /// a queue was not closed cleanly: the data directory must not be marked clean then.
+    pub fn close(&self) -> bool {
         self.drivers.stop();
+        let mut cleanly = true;
         for thread in self.drivers.threads.lock().drain(..) {
-            if thread.join().is_err() {
+            cleanly &= thread.join().unwrap_or_else(|_| {
                 tracing::error!("a driver of classic queues has panicked");
-            }
+                false
+            });
         }
+        cleanly
     }
 
     /// One session per client connection; dropping the [`Session`] is the connection's end: its

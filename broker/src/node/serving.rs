@@ -114,20 +114,20 @@ impl Serving {
         })
     }
 
-    /// Ends the connections, then what stands behind them, everything written and synced.
-    pub(super) async fn stop(mut self) {
+    /// Ends the connections, then what stands behind them, everything written and synced. False when
+    /// a log was not closed cleanly.
+    pub(super) async fn stop(mut self) -> bool {
         let ended = async { while self.fronts.join_next().await.is_some() {} };
         if timeout(FRONTS_TIMEOUT, ended).await.is_err() {
             tracing::warn!("connections cut that did not end in time");
             self.fronts.shutdown().await;
         }
         let queues = self.queues.clone();
-        if tokio::task::spawn_blocking(move || queues.close())
-            .await
-            .is_err()
-        {
-            tracing::error!("queues did not close");
+        let queues = tokio::task::spawn_blocking(move || queues.close()).await;
+        if let Err(error) = &queues {
+            tracing::error!(%error, "queues did not close");
         }
-        self.partitions.stop().await;
+        let partitions = self.partitions.stop().await;
+        partitions && queues.unwrap_or(false)
     }
 }

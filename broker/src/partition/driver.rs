@@ -86,8 +86,9 @@ pub(super) enum Job {
         /// The version that it was made for.
         partition_epoch: i32,
     },
-    /// Close every replica; answered when all is on disk.
-    Stop { done: oneshot::Sender<()> },
+    /// Close every replica. True when all is on disk; false when a log was not closed cleanly or could
+    /// never be opened.
+    Stop { done: oneshot::Sender<bool> },
 }
 
 /// What a leader has for a follower.
@@ -152,6 +153,8 @@ struct Driver {
     /// Partitions touched since the last write.
     touched: BTreeSet<TopicPartition>,
     sweep_at_ms: i64,
+    /// Every log that is or was to be here was opened.
+    opened_all: bool,
 }
 
 // === impl Mailbox ===
@@ -217,6 +220,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
         hosted: HashMap::new(),
         deadlines: BTreeSet::new(),
         touched: BTreeSet::new(),
+        opened_all: true,
     };
     std::thread::Builder::new()
         .name(format!("partition-{number}"))
@@ -234,9 +238,9 @@ impl Driver {
             for job in jobs {
                 if let Job::Stop { done } = job {
                     self.mailbox.close();
-                    self.close();
+                    let cleanly = self.close();
                     // Nobody waits any more when the receiver is gone.
-                    let _unheard = done.send(());
+                    let _unheard = done.send(cleanly);
                     return;
                 }
                 self.handle(job, now_ms);
@@ -342,6 +346,7 @@ impl Driver {
                     self.hosted.insert(partition, hosted);
                 }
                 Err(error) => {
+                    self.opened_all = false;
                     self.context.metrics.failed(partition, true);
                     tracing::error!(
                         %partition,
@@ -412,11 +417,14 @@ impl Driver {
         self.write(now_ms);
     }
 
-    fn close(&mut self) {
+    /// Whether all logs were left as a start after a clean shutdown needs them.
+    fn close(&mut self) -> bool {
+        let mut cleanly = self.opened_all;
         for (partition, hosted) in self.hosted.drain() {
             self.context.roster.closed(partition);
-            hosted.close();
+            cleanly &= hosted.close();
         }
+        cleanly
     }
 }
 

@@ -56,13 +56,13 @@ pub(crate) struct Context {
 pub(crate) fn start(
     context: Context,
     image: Arc<Image>,
-) -> std::io::Result<(Sender<Input>, JoinHandle<()>)> {
+) -> std::io::Result<(Sender<Input>, JoinHandle<bool>)> {
     let (sender, inbox) = mpsc::channel();
     let name = format!("queue-{}", context.index);
     let thread = thread::Builder::new().name(name).spawn(move || {
         let mut driver = Driver::new(context);
         driver.follow(&image);
-        driver.run(&inbox);
+        driver.run(&inbox)
     })?;
     Ok((sender, thread))
 }
@@ -91,7 +91,8 @@ impl Driver {
         }
     }
 
-    fn run(&mut self, inbox: &Receiver<Input>) {
+    /// Whether every queue was closed cleanly in the end.
+    fn run(&mut self, inbox: &Receiver<Input>) -> bool {
         loop {
             let first = match self.timers.first() {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -273,10 +274,10 @@ impl Driver {
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self) -> bool {
         let queues: BTreeMap<QueueId, Hosted> = self.queues.drain().collect();
-        for (_, queue) in queues {
-            queue.close();
-        }
+        queues
+            .into_values()
+            .fold(true, |cleanly, queue| queue.close() && cleanly)
     }
 }

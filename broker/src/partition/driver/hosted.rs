@@ -380,18 +380,20 @@ impl Hosted {
         }
     }
 
-    /// Closes the log and leaves the files of a clean shutdown.
-    pub(super) fn close(mut self) {
+    /// Closes the log and leaves the files of a clean shutdown; false when it could not.
+    pub(super) fn close(mut self) -> bool {
         self.stop("the broker stops");
         self.store_producers();
         let partition = self.partition;
-        if let Err(error) = self.log.close() {
+        let closed = self.log.close();
+        if let Err(error) = &closed {
             tracing::error!(
                 %partition,
-                error = &error as &dyn std::error::Error,
+                error = error as &dyn std::error::Error,
                 "log was not closed cleanly"
             );
         }
+        closed.is_ok()
     }
 
     /// Removes the files.

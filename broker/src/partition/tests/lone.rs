@@ -251,3 +251,24 @@ fn compressed(plain: &Bytes) -> Bytes {
     let newest = batch::Header::parse(plain).unwrap().max_timestamp;
     batch::set_max_timestamp(bytes.into(), newest, false)
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_opened_leaves_the_directory_unclean() {
+    let mut cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let broker = cluster.brokers.get_mut(&1).unwrap();
+    assert!(broker.partitions.stop().await, "all is well");
+    let directory = broker.directory.path().to_owned();
+    let name = format!("{}-{}", partition.topic, partition.partition);
+    let log = directory.join("partitions").join(name);
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::write(&log, "no directory").unwrap();
+    broker.partitions = begin(
+        &cluster.metadata,
+        &broker.mesh,
+        &directory,
+        Shutdown::Unclean,
+        Config::default(),
+    );
+    assert!(!broker.partitions.stop().await);
+}

@@ -298,12 +298,17 @@ impl Hosted {
         }
     }
 
-    pub(super) fn close(self) {
-        if let Some(store) = self.store
-            && let Err(error) = store.close()
-        {
+    /// False when the files are not those of a clean shutdown.
+    pub(super) fn close(self) -> bool {
+        let Some(store) = self.store else {
+            // It could not be opened, or has failed: a recovery is still due.
+            return false;
+        };
+        let closed = store.close();
+        if let Err(error) = &closed {
             tracing::error!(queue = %self.queue.name, %error, "queue did not close cleanly");
         }
+        closed.is_ok()
     }
 
     /// The disk has failed: nothing that this queue says can be relied on any more.

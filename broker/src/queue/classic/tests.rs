@@ -308,3 +308,16 @@ async fn settled_segments_are_deleted_from_the_head() {
     // 75 MiB went through segments of 32 MiB.
     assert!(logs.count() <= 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_cannot_be_opened_leaves_the_directory_unclean() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    broker.client().put(&queue, message("kept")).await;
+    assert!(broker.queues.close(), "all is well");
+    let files = broker.dir.path().join("queues").join(queue.id.to_string());
+    std::fs::remove_dir_all(&files).unwrap();
+    std::fs::write(&files, "no directory").unwrap();
+    let again = Broker::over(broker.dir, broker.metadata);
+    assert!(!again.queues.close());
+}
