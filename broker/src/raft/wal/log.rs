@@ -253,11 +253,18 @@ impl Log {
             .collect()
     }
 
-    /// What a new file must say before older ones may go.
+    /// What the disk must say, beside the live entries on it, before older files may go. Entries behind
+    /// the last live one on disk were truncated.
     pub(super) fn state_records(&self, group: GroupId) -> Vec<Record> {
         let vote = self.vote.map(|vote| Record::vote(group, &vote));
         let purged = self.purged.map(|upto| Record::purge(group, &upto));
-        vote.into_iter().chain(purged).collect()
+        let on_disk = self.slots.iter().rev().find(|slot| slot.at.is_some());
+        let last = on_disk.map(|slot| slot.log_id).or(self.purged);
+        let next = last.map_or(0, |last| last.index + 1);
+        vote.into_iter()
+            .chain(purged)
+            .chain([Record::truncate(group, next)])
+            .collect()
     }
 }
 

@@ -128,6 +128,40 @@ async fn files_are_used_again_and_old_entries_are_carried_along() {
 }
 
 #[tokio::test]
+async fn a_crash_before_a_purge_and_a_truncation_are_written_leaves_no_gap() {
+    let dir = tempfile::tempdir().expect("directory");
+    let other = GroupId(9);
+    with_wal(dir.path(), async |wal| {
+        append(wal, 0..30, 1, 300).await;
+        let first = file::path(dir.path(), 1);
+        assert!(file::path(dir.path(), 2).exists() && first.exists());
+        // The index has it, the record is never written.
+        let log = wal.log(GROUP);
+        log.lock().purge(log_id(1, 2));
+        log.lock().truncate_from(3);
+        for index in 0..30 {
+            let (mut record, payload) = entry(index, 1, 300);
+            record.group = other;
+            let log = wal.log(other);
+            log.lock()
+                .push(log_id(1, index), Kind::Normal, payload)
+                .expect("follows");
+            wal.write_durably(vec![record]).await.expect("durable");
+        }
+        assert!(!first.exists(), "the first file was freed");
+    })
+    .await;
+    with_wal(dir.path(), async |wal| {
+        assert_eq!(terms(wal), BTreeMap::new());
+        let log = wal.log(GROUP);
+        assert_eq!(log.lock().last(), Some(log_id(1, 2)));
+        append(wal, 3..5, 2, 10).await;
+        assert_eq!(terms(wal), BTreeMap::from([(3, 2), (4, 2)]));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_last_record_torn_at_any_byte_is_cut_and_the_log_goes_on() {
     let dir = tempfile::tempdir().expect("directory");
     let last = with_wal(dir.path(), async |wal| {

@@ -166,7 +166,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the active file and begins the next with all that older files say beside entries.
+    /// Ends the active file, begins the next, and frees what is no longer needed.
     fn roll(&mut self) -> io::Result<()> {
         self.write(&[Record::marker(Kind::End)])?;
         let sequence = self.active.sequence + 1;
@@ -188,16 +188,13 @@ impl Writer {
             file,
             at: 0,
         };
-        let logs = self.logs.read().clone();
-        let state: Vec<_> = logs
-            .iter()
-            .flat_map(|(group, log)| log.lock().state_records(*group))
-            .collect();
-        self.write(&state)?;
         self.reclaim()
     }
 
     /// Frees old files; past the bound, writes again what holds the oldest.
+    ///
+    /// The indexes are ahead of the disk: the purge or truncation that frees a file may still wait to
+    /// be written. So what they say when they are asked is made durable before a file goes.
     fn reclaim(&mut self) -> io::Result<()> {
         loop {
             let Some(oldest) = self.files.read().keys().next().copied() else {
@@ -207,10 +204,14 @@ impl Writer {
                 return Ok(());
             }
             let logs = self.logs.read().clone();
-            let held = logs
-                .values()
-                .any(|log| log.lock().oldest_file() == Some(oldest));
-            if held {
+            let mut held_from = self.active.sequence;
+            let mut state = Vec::new();
+            for (group, log) in &logs {
+                let log = log.lock();
+                held_from = held_from.min(log.oldest_file().unwrap_or(held_from));
+                state.extend(log.state_records(*group));
+            }
+            if held_from <= oldest {
                 if self.files.read().len() <= self.config.files_max {
                     return Ok(());
                 }
@@ -224,7 +225,15 @@ impl Writer {
                 }
                 self.write(&live)?;
             } else {
-                self.retire(oldest)?;
+                if self.fitting(&state) < state.len() {
+                    // Tried again in the next file.
+                    return Ok(());
+                }
+                self.write(&state)?;
+                let free: Vec<u64> = self.files.read().range(..held_from).map(|f| *f.0).collect();
+                for sequence in free {
+                    self.retire(sequence)?;
+                }
             }
         }
     }
