@@ -1,5 +1,5 @@
 //! Registration, fencing and controlled shutdown. A fenced broker leads nothing and is in no ISR
-//! but where it is the last member.
+//! but where it is the last member; one whose disk was replaced is in none at all.
 
 use std::sync::Arc;
 
@@ -12,6 +12,12 @@ use super::partition;
 
 /// A broker began a life. It starts fenced, and out of every ISR but those it is alone in: what an
 /// earlier life had acknowledged from memory may be gone (KIP-966).
+///
+/// The incarnation names the data directory. With another one the broker holds nothing of what it had,
+/// and leaves the ISRs that it is alone in as well: it must not lead with an empty log, which its
+/// followers would be cut to. Such partitions are offline until another replica may lead uncleanly or
+/// the topic is deleted. That includes those that have no other replica, as with Kafka's directory ids
+/// (KIP-858): starting anew at offset 0 would hide the loss from consumers.
 pub(super) fn register(
     image: &mut Image,
     id: BrokerId,
@@ -27,6 +33,10 @@ pub(super) fn register(
             "broker id {id} is in use by a live broker with another data directory"
         )));
     }
+    let replaced = image
+        .brokers
+        .get(&id)
+        .is_some_and(|known| known.incarnation != incarnation);
     let epoch = image.next_broker_epoch;
     image.next_broker_epoch += 1;
     image.brokers.insert(
@@ -41,7 +51,7 @@ pub(super) fn register(
             in_controlled_shutdown: false,
         }),
     );
-    partition::disown(image, id);
+    partition::disown(image, id, replaced);
     Ok(Reply::Registered { epoch })
 }
 

@@ -7,6 +7,7 @@ use imbl::OrdMap;
 
 use super::command::{Refusal, Reply};
 use super::image::{ConfigResource, Image};
+use super::partition;
 
 /// `None` removes a key. A resource without keys left is forgotten.
 pub(super) fn alter(
@@ -21,6 +22,7 @@ pub(super) fn alter(
     }
     let mut configs: OrdMap<Arc<str>, Arc<str>> =
         image.configs.get(&resource).cloned().unwrap_or_default();
+    let unclean = changes.iter().any(|(key, _)| key == partition::UNCLEAN_KEY);
     for (key, value) in changes {
         match value {
             Some(value) => {
@@ -35,6 +37,9 @@ pub(super) fn alter(
         image.configs.remove(&resource);
     } else {
         image.configs.insert(resource, configs);
+    }
+    if unclean {
+        partition::elect_for_leaderless(image);
     }
     Ok(Reply::Done)
 }

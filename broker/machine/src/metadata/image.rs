@@ -89,6 +89,7 @@ pub struct Topic {
 pub struct Partition {
     /// First one is the preferred leader.
     pub replicas: Vec<BrokerId>,
+    /// Empty when nobody has what was acknowledged: the last member's disk was replaced.
     pub isr: Vec<BrokerId>,
     /// `None` = offline: no eligible replica is alive.
     pub leader: Option<BrokerId>,

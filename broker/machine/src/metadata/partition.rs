@@ -1,7 +1,7 @@
 //! Leaders and in-sync replicas of partitions (KIP-497 and the elections of Kafka's controller).
 //!
-//! Invariants after every command: the ISR is a non-empty subset of the replicas; a leader is an
-//! active member of the ISR; the leader epoch grows with each change of leader, the partition epoch
+//! Invariants after every command: the ISR is a subset of the replicas, empty only where the disk of
+//! its last member was replaced; a leader is an active member of the ISR; the leader epoch grows with each change of leader, the partition epoch
 //! with each change at all.
 
 use std::sync::Arc;
@@ -10,6 +10,9 @@ use model::{BrokerId, Epoch, TopicId};
 
 use super::command::{Refusal, Reply};
 use super::image::{ConfigResource, Image, Partition};
+
+/// Config that lets a replica lead that is not in sync.
+pub(super) const UNCLEAN_KEY: &str = "unclean.leader.election.enable";
 
 /// A leader proposes another ISR.
 pub(super) fn alter(
@@ -96,8 +99,22 @@ pub(super) fn withdraw(image: &mut Image, id: BrokerId) {
 }
 
 /// As [`withdraw`], and ISR changes that were proposed before and would let the broker in are made
-/// stale: they speak of an earlier life.
-pub(super) fn disown(image: &mut Image, id: BrokerId) {
+/// stale: they speak of an earlier life. With `lost`, nothing is left of what that life had: the broker
+/// leaves the ISRs too that it is the last member of.
+pub(super) fn disown(image: &mut Image, id: BrokerId, lost: bool) {
+    if lost {
+        for (topic, number) in all(image, |p| p.isr.contains(&id)) {
+            let Ok(partition) = find(image, topic, number) else {
+                continue;
+            };
+            let mut changed = Partition::clone(partition);
+            changed.isr.retain(|member| *member != id);
+            let leader = choose_leader(image, topic, &mut changed);
+            lead(&mut changed, leader);
+            changed.partition_epoch += 1;
+            replace(image, topic, number, changed);
+        }
+    }
     withdraw(image, id);
     for (topic, number) in all(image, |p| p.replicas.contains(&id)) {
         if let Ok(partition) = find(image, topic, number) {
@@ -108,7 +125,7 @@ pub(super) fn disown(image: &mut Image, id: BrokerId) {
     }
 }
 
-/// A broker became active: partitions without a leader may have one again.
+/// A broker became active, or more may lead: partitions without a leader may have one again.
 pub(super) fn elect_for_leaderless(image: &mut Image) {
     for (topic, number) in all(image, |p| p.leader.is_none()) {
         let Ok(partition) = find(image, topic, number) else {
@@ -167,7 +184,6 @@ fn choose_leader(image: &Image, topic: TopicId, partition: &mut Partition) -> Op
 }
 
 fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
-    const KEY: &str = "unclean.leader.election.enable";
     let Some(topic) = image.topics.get(&topic) else {
         return false;
     };
@@ -176,7 +192,7 @@ fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
         ConfigResource::BrokerDefault,
     ]
     .iter()
-    .find_map(|resource| image.configs.get(resource)?.get(KEY))
+    .find_map(|resource| image.configs.get(resource)?.get(UNCLEAN_KEY))
     .is_some_and(|value| value.as_ref() == "true")
 }
 
@@ -219,8 +235,10 @@ fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusa
 
 fn replace(image: &mut Image, topic: TopicId, number: i32, partition: Partition) {
     debug_assert!(
-        !partition.isr.is_empty(),
-        "an ISR is never empty: {partition:?}"
+        partition
+            .leader
+            .is_none_or(|id| partition.isr.contains(&id)),
+        "a leader is in sync: {partition:?}"
     );
     let slot = image.topics.get_mut(&topic).and_then(|topic| {
         Arc::make_mut(topic)

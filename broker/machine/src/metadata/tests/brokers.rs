@@ -73,6 +73,46 @@ fn a_broker_that_registers_again_leaves_its_isrs_and_stale_isr_changes() {
 }
 
 #[test]
+fn a_broker_whose_disk_was_replaced_does_not_lead_what_it_was_the_last_to_have() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    let topic = cluster.create("t", manual(&[&[0, 1], &[1, 0]]));
+    let single = cluster.create("single", manual(&[&[0]]));
+    cluster.fence(1);
+    cluster.fence(0);
+    assert_eq!(cluster.partition(topic, 0).isr, brokers(&[0]));
+    cluster.register(0, "a", 99);
+    cluster.unfence(0);
+    cluster.unfence(1);
+    for (topic, number) in [(topic, 0), (topic, 1), (single, 0)] {
+        let partition = cluster.partition(topic, number);
+        assert_eq!((partition.leader, &*partition.isr), (None, &[][..]));
+    }
+    cluster.apply(Command::AlterConfigs {
+        resource: super::super::image::ConfigResource::Topic("t".into()),
+        changes: vec![(
+            "unclean.leader.election.enable".to_owned(),
+            Some("true".to_owned()),
+        )],
+    });
+    for (number, leader) in [(0, 0), (1, 1)] {
+        let partition = cluster.partition(topic, number);
+        assert_eq!(partition.leader, Some(BrokerId(leader)));
+        assert_eq!(partition.isr, brokers(&[leader]));
+    }
+}
+
+#[test]
+fn a_broker_that_returns_with_its_disk_leads_again_what_it_was_the_last_to_have() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    let topic = cluster.create("t", manual(&[&[0, 1]]));
+    cluster.fence(1);
+    cluster.fence(0);
+    cluster.register(0, "a", 0);
+    cluster.unfence(0);
+    assert_eq!(cluster.partition(topic, 0).leader, Some(BrokerId(0)));
+}
+
+#[test]
 fn a_live_broker_id_is_not_given_to_another_directory() {
     let mut cluster = Cluster::with_racks(&RACKS);
     assert!(matches!(

