@@ -276,8 +276,11 @@ impl Driver {
 
     fn close(&mut self) -> bool {
         let queues: BTreeMap<QueueId, Hosted> = self.queues.drain().collect();
-        queues
-            .into_values()
-            .fold(true, |cleanly, queue| queue.close() && cleanly)
+        // Every one is closed, also after one that failed.
+        let mut cleanly = true;
+        for queue in queues.into_values() {
+            cleanly &= queue.close();
+        }
+        cleanly
     }
 }

@@ -118,6 +118,9 @@ async fn a_topic_is_created_described_grown_and_deleted() {
     );
 
     let mut page = describe_topic_partitions::Request {
+        topics: vec![describe_topic_partitions::TopicRequest {
+            name: Str::from_static("t"),
+        }],
         response_partition_limit: 4,
         ..describe_topic_partitions::Request::default()
     };
