@@ -96,7 +96,7 @@ class Millrace:
         began = time.monotonic()
         with open(os.path.join(self.dir, "log"), "w") as log:
             self.process = subprocess.Popen(
-                [os.path.join(ROOT, "target/release/millrace"), "local", "--brokers", str(self.nodes),
+                [os.environ.get("MILLRACE") or os.path.join(ROOT, "target/release/millrace"), "local", "--brokers", str(self.nodes),
                  "--data", os.path.join(self.dir, "data"), "--port-offset", str(self.offset), "--ready-file", ready],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )
