@@ -16,6 +16,7 @@ mod confirms;
 mod connection;
 mod consume;
 mod metrics;
+mod outage;
 mod publish;
 mod reply_code;
 mod topology;

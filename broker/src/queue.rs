@@ -48,8 +48,8 @@ pub use metrics::Metrics;
 pub use message::{Death, Deaths, Message, Reason};
 pub use protocol::Stats;
 pub use session::{
-    ChannelId, Confirm, ConsumeError, ConsumeRequest, Consumer, Delivery, Event, Events, Outcome,
-    Receipt, Session,
+    Attaching, Caller, ChannelId, Confirm, ConsumeError, ConsumeRequest, Consumer, Delivery, Event,
+    Events, Outcome, Receipt, Session,
 };
 
 /// Bounds of this module; each is a documented `millrace.queue.*` key of the broker's config.
@@ -85,9 +85,12 @@ pub enum Error {
     /// Deleted, or not declared yet on the broker that would host it.
     #[error("queue '{0}' does not exist")]
     NotFound(Arc<str>),
-    /// RabbitMQ answers 541 here: the home broker is down or the shard has no leader.
+    /// The home broker is down, or no leader of the shard takes the request.
     #[error("queue '{0}' is not available: its host does not answer")]
     Unavailable(Arc<str>),
+    /// The request may still have its effect.
+    #[error("queue '{0}' is not available: its host did not answer in time")]
+    TimedOut(Arc<str>),
     /// RabbitMQ's 405: `basic.get` on a single-active-consumer quorum queue.
     #[error("queue '{0}' has a single active consumer and cannot be polled")]
     SingleActiveConsumer(Arc<str>),
@@ -218,13 +221,13 @@ impl Queues {
 
     /// Removes every ready message; the answer is how many.
     pub async fn purge(&self, queue: &Arc<Queue>) -> Result<u64, Error> {
-        let (mut session, _events) = self.open();
-        session.purge(queue).await
+        let (session, _events) = self.open();
+        session.caller().purge(queue).await
     }
 
     pub async fn stats(&self, queue: &Arc<Queue>) -> Result<Stats, Error> {
-        let (mut session, _events) = self.open();
-        session.stats(queue).await
+        let (session, _events) = self.open();
+        session.caller().stats(queue).await
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reply codes and the exceptions that carry them (section 1.2 of the specification, with the codes
 //! that RabbitMQ adds).
 
-use crate::field::ShortStr;
-use crate::method::Method;
+use crate::field::{self, ShortStr};
+use crate::method::{self, Method};
 
 /// Code of a close or a return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,5 +136,32 @@ impl Exception {
     #[must_use]
     pub fn reply_text(&self) -> ShortStr {
         ShortStr::truncated(&self.to_string())
+    }
+}
+
+/// For a method frame that cannot be read.
+impl From<&method::Invalid> for Exception {
+    fn from(invalid: &method::Invalid) -> Self {
+        use field::Invalid::{TooDeep, UnknownTag};
+        let (code, (class_id, method_id)) = match invalid {
+            method::Invalid::Unknown {
+                class_id,
+                method_id,
+            } => (ReplyCode::CommandInvalid, (*class_id, *method_id)),
+            method::Invalid::Fields {
+                class_id,
+                method_id,
+                source,
+                ..
+            } => {
+                let code = match source {
+                    UnknownTag { .. } | TooDeep => ReplyCode::SyntaxError,
+                    _ => ReplyCode::FrameError,
+                };
+                (code, (*class_id, *method_id))
+            }
+            method::Invalid::NoIds(_) => (ReplyCode::FrameError, (0, 0)),
+        };
+        Self::new(code, invalid.to_string()).caused_by_ids(class_id, method_id)
     }
 }

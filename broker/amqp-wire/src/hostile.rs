@@ -88,6 +88,8 @@ fn play(bytes: &[u8], random: &mut Random) {
             match event {
                 Event::Login(_) => session.accept_login(),
                 Event::Open { .. } => session.accept_open(),
+                Event::ChannelClose { channel } => session.close_channel_ok(channel),
+                Event::Close { .. } => session.close_ok(),
                 Event::Publish { content, .. } => drop(Properties::parse(content.properties)),
                 _ => {}
             }

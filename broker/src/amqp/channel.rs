@@ -3,7 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use machine::metadata::image::Queue;
+
 use super::confirms::Confirms;
+use super::connection::Queued;
 use super::transaction::Transaction;
 use super::unacked::Unacked;
 use crate::queue::{ChannelId, Consumer, Delivery};
@@ -19,11 +22,16 @@ pub(super) struct Channel {
     pub(super) window: u16,
     pub(super) mode: Mode,
     pub(super) consumers: HashMap<Consumer, Tag>,
+    /// A consumer whose host has not answered yet, and whether its client wants consume-ok.
+    pub(super) attaching: Option<(Consumer, Tag, Answer)>,
+    /// Auto-delete queues that had a consumer of this channel.
+    pub(super) auto_delete: Vec<Arc<Queue>>,
     pub(super) unacked: Unacked,
     /// Deliveries that wait for room in `window`.
     pub(super) held: VecDeque<(Consumer, Delivery)>,
     /// Exchange and routing key of the last publish, shared by messages that have the same.
     pub(super) last_address: (Arc<str>, Arc<str>),
+    pub(super) queued: Queued,
 }
 
 /// A consumer as its client knows it.
@@ -59,9 +67,12 @@ impl Channel {
             window: 0,
             mode: Mode::Plain,
             consumers: HashMap::new(),
+            attaching: None,
+            auto_delete: Vec::new(),
             unacked: Unacked::default(),
             held: VecDeque::new(),
             last_address: (empty.clone(), empty),
+            queued: Queued::default(),
         }
     }
 

@@ -26,6 +26,12 @@ pub struct Config {
     pub transaction_bytes_max: usize,
     /// `millrace.amqp.consumers.max`: consumers of one connection.
     pub consumers_max: usize,
+    /// `millrace.amqp.operation.timeout.ms`: how long a method waits for a queue's host or for the metadata
+    /// group before its client hears that they are not available (RabbitMQ's `channel_operation_timeout`).
+    pub operation_timeout: Duration,
+    /// `millrace.amqp.waiting.bytes.max`: frames that wait behind such methods of their channels, over all
+    /// channels of a connection. Above it its socket is not read.
+    pub waiting_bytes_max: usize,
     /// `millrace.amqp.product` and `millrace.amqp.version`: what clients read in the server properties
     /// before they use RabbitMQ's extensions.
     pub product: String,
@@ -59,6 +65,8 @@ impl Default for Config {
             message_bytes_max: wire.message_bytes_max,
             transaction_bytes_max: 64 << 20,
             consumers_max: 10_000,
+            operation_timeout: Duration::from_secs(30),
+            waiting_bytes_max: 4 << 20,
             product: wire.product,
             version: wire.version,
         }
@@ -94,6 +102,10 @@ impl Config {
                 own.transaction_bytes_max,
             ),
             consumers_max: broker.setting_or("millrace.amqp.consumers.max", own.consumers_max),
+            operation_timeout: broker
+                .millis_or("millrace.amqp.operation.timeout.ms", own.operation_timeout),
+            waiting_bytes_max: broker
+                .setting_or("millrace.amqp.waiting.bytes.max", own.waiting_bytes_max),
             product: text("millrace.amqp.product", own.product),
             version: text("millrace.amqp.version", own.version),
         }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use amqp_wire::method::basic;
 use amqp_wire::session::Session as Wire;
 use amqp_wire::{Properties, Table, Value, content};
+use machine::metadata::image::Queue;
 use uuid::Uuid;
 
 use super::channel::{Channel, Mode, Tag};
 use super::metrics::Metrics;
+use super::outage::Outage;
 use super::topology::Client;
 use super::transaction::Transaction;
 use super::{reply_code, topology, values};
@@ -18,6 +20,9 @@ use crate::queue::{
 
 /// Deliveries that a channel with a window of its own may hold back, over all its consumers.
 const HELD_MAX: usize = 20_000;
+
+/// What RabbitMQ says it was doing when a quorum queue did not answer.
+pub(super) const CONSUMING: &str = "consuming from";
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
@@ -36,17 +41,16 @@ pub(super) enum Error {
     #[error("more than {0} deliveries wait for room in the channel's prefetch window")]
     HeldTooMany(usize),
     #[error(transparent)]
-    Queue(crate::queue::Error),
+    Outage(#[from] Outage),
 }
 
-/// Attaches a consumer; the answer is its tag.
-pub(super) async fn consume(
+/// What a consumer is called, and how it is attached to its queue.
+pub(super) fn request(
     client: &Client,
-    session: &mut Session,
-    channel: &mut Channel,
+    channel: &Channel,
     queue: &str,
     consume: &basic::Consume,
-) -> Result<Arc<str>, reply_code::Error> {
+) -> Result<(Tag, ConsumeRequest), reply_code::Error> {
     let tag: Arc<str> = match consume.consumer_tag.as_str() {
         "" => format!("amq.ctag-{}", Uuid::new_v4().simple()).into(),
         tag => tag.into(),
@@ -54,10 +58,9 @@ pub(super) async fn consume(
     if channel.consumer_by_tag(&tag).is_some() {
         return Err(Error::TagInUse(tag.to_string()).into());
     }
-    let queue = client.queue(queue)?;
     let request = ConsumeRequest {
         channel: channel.id,
-        queue: queue.clone(),
+        queue: client.queue(queue)?,
         no_ack: consume.no_ack,
         exclusive: consume.exclusive,
         prefetch: match channel.prefetch {
@@ -66,23 +69,23 @@ pub(super) async fn consume(
         },
         priority: priority(&consume.arguments)?,
     };
-    let consumer = session
-        .consume(request)
-        .await
-        .map_err(|error| match error {
-            ConsumeError::ExclusiveUse(name) => Error::ExclusiveUse {
-                name,
-                vhost: client.vhost.clone(),
-            },
-            ConsumeError::Queue(error) => Error::Queue(error),
-        })?;
     let known = Tag {
-        tag: tag.clone(),
+        tag,
         no_ack: consume.no_ack,
         cancel: None,
     };
-    channel.consumers.insert(consumer, known);
-    Ok(tag)
+    Ok((known, request))
+}
+
+/// Why a host did not attach a consumer.
+pub(super) fn refused(queue: &Queue, error: &ConsumeError) -> Error {
+    match error {
+        ConsumeError::ExclusiveUse(name) => Error::ExclusiveUse {
+            name: name.clone(),
+            vhost: queue.vhost.clone(),
+        },
+        ConsumeError::Queue(error) => Outage::of(queue, CONSUMING, error).into(),
+    }
 }
 
 fn priority(arguments: &Table) -> Result<i32, Error> {
@@ -290,15 +293,14 @@ pub(super) fn recover(
     Ok(())
 }
 
-/// The queue that a name in a method stands for: the last one declared on the channel if empty.
+/// The queue that a name in a method stands for: the `last` one declared on the channel if empty.
 pub(super) fn named(
-    channel: &Channel,
+    last: Option<&str>,
     name: &amqp_wire::ShortStr,
 ) -> Result<String, topology::Error> {
     if !name.is_empty() {
         return Ok(topology::name(name));
     }
-    let last = channel.last_queue.as_deref();
     last.map(str::to_owned)
         .ok_or(topology::Error::NoQueueDeclared)
 }

@@ -4,9 +4,8 @@
 use amqp_wire::{Exception, ReplyCode};
 use machine::metadata::command::Refusal;
 
+use super::outage::Outage;
 use super::{consume, publish, topology, transaction, unacked};
-use crate::metadata;
-use crate::queue;
 
 /// Whatever can go wrong while a method is carried out.
 #[derive(Debug, thiserror::Error)]
@@ -22,14 +21,17 @@ pub(super) enum Error {
     #[error(transparent)]
     Transaction(#[from] transaction::Error),
     #[error(transparent)]
-    Queue(#[from] queue::Error),
-    #[error(transparent)]
-    Metadata(#[from] metadata::Unavailable),
+    Outage(#[from] Outage),
 }
 
 impl Error {
     pub(super) fn exception(&self) -> Exception {
         Exception::new(self.code(), self.to_string())
+    }
+
+    /// The metadata group did not carry out what it was asked.
+    pub(super) fn is_metadata(&self) -> bool {
+        matches!(self, Self::Topology(topology::Error::Metadata(_)))
     }
 
     fn code(&self) -> ReplyCode {
@@ -39,8 +41,7 @@ impl Error {
             Self::Consume(error) => consume_code(error),
             Self::UnknownTag(_) => ReplyCode::PreconditionFailed,
             Self::Transaction(error) => transaction_code(*error),
-            Self::Queue(error) => queue_code(error),
-            Self::Metadata(_) => ReplyCode::InternalError,
+            Self::Outage(outage) => outage_code(outage),
         }
     }
 }
@@ -63,7 +64,7 @@ fn topology_code(error: &topology::Error) -> ReplyCode {
         E::Refused(Refusal::NotFound(_)) => ReplyCode::NotFound,
         E::Refused(Refusal::Locked(_)) => ReplyCode::ResourceLocked,
         E::Refused(_) => ReplyCode::PreconditionFailed,
-        E::Queue(error) => queue_code(error),
+        E::Outage(outage) => outage_code(outage),
         E::Metadata(_) => ReplyCode::InternalError,
     }
 }
@@ -89,7 +90,7 @@ fn consume_code(error: &consume::Error) -> ReplyCode {
         E::PriorityArgument(_) => ReplyCode::PreconditionFailed,
         E::PrefetchSize(_) | E::RecoverWithoutRequeue => ReplyCode::NotImplemented,
         E::HeldTooMany(_) => ReplyCode::ResourceError,
-        E::Queue(error) => queue_code(error),
+        E::Outage(outage) => outage_code(outage),
     }
 }
 
@@ -101,10 +102,18 @@ fn transaction_code(error: transaction::Error) -> ReplyCode {
     }
 }
 
-fn queue_code(error: &queue::Error) -> ReplyCode {
-    match error {
-        queue::Error::NotFound(_) => ReplyCode::NotFound,
-        queue::Error::Unavailable(_) => ReplyCode::InternalError,
-        queue::Error::SingleActiveConsumer(_) => ReplyCode::ResourceLocked,
+/// 541 costs the connection, as it does there.
+fn outage_code(outage: &Outage) -> ReplyCode {
+    match outage {
+        Outage::NoQueue { .. } | Outage::HomeDown { .. } | Outage::HomeSlow { .. } => {
+            ReplyCode::NotFound
+        }
+        Outage::SingleActiveConsumer { .. } => ReplyCode::ResourceLocked,
+        Outage::NoMajority { .. }
+        | Outage::DeclareQueue { .. }
+        | Outage::DeleteQueue
+        | Outage::DeclareExchange { .. }
+        | Outage::DeleteExchange { .. }
+        | Outage::Binding { .. } => ReplyCode::InternalError,
     }
 }

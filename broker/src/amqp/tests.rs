@@ -1,5 +1,6 @@
 //! The front over real sockets and real classic queues, with metadata in memory.
 
+mod channels;
 mod client;
 mod errors;
 mod messages;

@@ -15,6 +15,7 @@ use machine::metadata::image::{Destination, Exchange, Queue, Vhost};
 use uuid::Uuid;
 
 use super::Front;
+use super::outage::Outage;
 use crate::metadata;
 
 /// Whether a queue can have these arguments, for those who declare queues without a connection.
@@ -77,7 +78,8 @@ pub(super) enum Error {
     #[error("{0}")]
     Refused(#[from] Refusal),
     #[error(transparent)]
-    Queue(#[from] crate::queue::Error),
+    Outage(#[from] Outage),
+    /// Told as the [`Outage`] of the method that asked.
     #[error(transparent)]
     Metadata(#[from] metadata::Unavailable),
 }

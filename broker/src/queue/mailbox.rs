@@ -48,6 +48,11 @@ impl Mailbox {
         (call, receiver)
     }
 
+    /// Nobody waits for that reply any more.
+    pub(crate) fn forget(&self, call: u64) {
+        self.calls.lock().open.remove(&call);
+    }
+
     fn answer(&self, call: u64, reply: Reply) {
         if let Some(caller) = self.calls.lock().open.remove(&call) {
             // A caller that stopped waiting is a closed connection.

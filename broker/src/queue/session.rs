@@ -3,9 +3,10 @@
 //! Requests gather per host until [`Session::flush`]; order is kept per host, so per channel and queue.
 //! A front reads what its socket has, calls `publish`, `settle` … for all of it, then `flush`es once.
 
+mod calls;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use machine::metadata::image::Queue;
 use parking_lot::Mutex;
@@ -16,10 +17,8 @@ use super::links::{Batch, Host, Inflight, Links};
 use super::mailbox::Mailbox;
 use super::message::Message;
 pub use super::protocol::Outcome;
-use super::protocol::{Delivered, Op, Reply, Request, Response, Resume, SessionKey, Stats};
-
-/// How long consume, get, purge and stats wait for a host: a shard without leader answers nothing.
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+use super::protocol::{Delivered, Op, Request, Response, Resume, SessionKey};
+pub use calls::{Attaching, Caller};
 
 /// A channel over the life of its session; a channel number opened again gets another id, so nothing
 /// late from the closed one can reach it.
@@ -305,37 +304,6 @@ impl Session {
         }
     }
 
-    /// Attaches a consumer. Its deliveries may already wait in [`Events`] when this returns: a front
-    /// sends consume-ok first.
-    pub async fn consume(&mut self, request: ConsumeRequest) -> Result<Consumer, ConsumeError> {
-        let bound = self.links.config().consumer_unwritten_max;
-        let resume = Resume {
-            consumer: self.next_consumer + 1,
-            holding: false,
-            no_ack: request.no_ack,
-            exclusive: request.exclusive,
-            prefetch: if request.no_ack {
-                bound
-            } else {
-                u32::from(request.prefetch)
-            },
-            priority: request.priority,
-        };
-        let consumer = self.attach(request.channel, &request.queue, resume);
-        let reply = self
-            .call(&request.queue, |call| Op::Consume(resume, call))
-            .await;
-        let name = request.queue.name.clone();
-        let error = match reply {
-            Reply::Consuming => return Ok(consumer),
-            Reply::ExclusiveInUse => ConsumeError::ExclusiveUse(name),
-            Reply::NotFound => Error::NotFound(name).into(),
-            _ => Error::Unavailable(name).into(),
-        };
-        self.shared.consumers.lock().remove(&consumer.0);
-        Err(error)
-    }
-
     /// No more deliveries for this consumer; [`Event::Cancelled`] comes after those under way. What it
     /// holds unacknowledged stays with the channel.
     pub fn cancel(&mut self, consumer: Consumer) {
@@ -355,65 +323,8 @@ impl Session {
         self.flush();
     }
 
-    /// `basic.get`: one delivery and how many ready messages are left behind it.
-    pub async fn get(
-        &mut self,
-        channel: ChannelId,
-        queue: &Arc<Queue>,
-        no_ack: bool,
-    ) -> Result<Option<(Delivery, u64)>, Error> {
-        let consumer = match self.getters.get(&(channel, queue.id)) {
-            Some(consumer) => *consumer,
-            None => {
-                let resume = Resume {
-                    consumer: self.next_consumer + 1,
-                    holding: true,
-                    no_ack: false,
-                    exclusive: false,
-                    prefetch: GETTER,
-                    priority: 0,
-                };
-                let consumer = self.attach(channel, queue, resume);
-                self.getters.insert((channel, queue.id), consumer);
-                consumer
-            }
-        };
-        let reply = self
-            .call(queue, |call| Op::Get {
-                consumer: consumer.0,
-                call,
-                no_ack,
-            })
-            .await;
-        match reply {
-            Reply::Got(None) => Ok(None),
-            Reply::Got(Some((delivered, left))) => {
-                if !no_ack {
-                    self.shared.delivered(consumer.0, [delivered.position]);
-                }
-                Ok(Some((delivery(consumer, delivered), left)))
-            }
-            Reply::SingleActiveConsumer => Err(Error::SingleActiveConsumer(queue.name.clone())),
-            other => Err(failure(queue, &other)),
-        }
-    }
-
-    /// Removes every ready message; the answer is how many.
-    pub async fn purge(&mut self, queue: &Arc<Queue>) -> Result<u64, Error> {
-        match self.call(queue, |call| Op::Purge { call }).await {
-            Reply::Purged(count) => Ok(count),
-            other => Err(failure(queue, &other)),
-        }
-    }
-
-    pub async fn stats(&mut self, queue: &Arc<Queue>) -> Result<Stats, Error> {
-        match self.call(queue, |call| Op::Stats { call }).await {
-            Reply::Stats(stats) => Ok(stats),
-            other => Err(failure(queue, &other)),
-        }
-    }
-
-    fn attach(&mut self, channel: ChannelId, queue: &Arc<Queue>, resume: Resume) -> Consumer {
+    /// Knows a consumer from now on, before its host does.
+    fn enter(&mut self, channel: ChannelId, queue: &Arc<Queue>, resume: Resume) -> Consumer {
         self.next_consumer += 1;
         let attached = Attached {
             channel,
@@ -425,16 +336,6 @@ impl Session {
         let mut consumers = self.shared.consumers.lock();
         consumers.insert(self.next_consumer, attached);
         Consumer(self.next_consumer)
-    }
-
-    async fn call(&mut self, queue: &Arc<Queue>, op: impl FnOnce(u64) -> Op) -> Reply {
-        let (call, reply) = self.shared.mailbox.call();
-        self.gather(queue, op(call), 0);
-        self.flush();
-        match tokio::time::timeout(CALL_TIMEOUT, reply).await {
-            Ok(Ok(reply)) => reply,
-            _ => Reply::Unavailable,
-        }
     }
 
     fn gather(&mut self, queue: &Arc<Queue>, op: Op, bytes: usize) {
@@ -728,12 +629,5 @@ fn delivery(consumer: Consumer, delivered: Delivered) -> Delivery {
         message: delivered.message,
         redelivered: delivered.redelivered,
         delivery_count: delivered.delivery_count,
-    }
-}
-
-fn failure(queue: &Arc<Queue>, reply: &Reply) -> Error {
-    match reply {
-        Reply::NotFound => Error::NotFound(queue.name.clone()),
-        _ => Error::Unavailable(queue.name.clone()),
     }
 }

@@ -12,6 +12,8 @@ fn drive(session: &mut Session, input: &mut BytesMut) {
         match event {
             Event::Login(_) => session.accept_login(),
             Event::Open { .. } => session.accept_open(),
+            Event::ChannelClose { channel } => session.close_channel_ok(channel),
+            Event::Close { .. } => session.close_ok(),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! One channel of a session: open or closing, and the content that is being put together.
+//! One channel of a session: open, leaving or closing, and the content that is being put together.
 
 use bytes::{Bytes, BytesMut};
 
@@ -27,6 +27,8 @@ enum State {
         size: usize,
         received: BytesMut,
     },
+    /// The client's close waits for its answer.
+    Leaving,
     /// Waits for close-ok, deaf to everything else.
     Closing,
 }
@@ -37,8 +39,22 @@ pub(super) enum Step {
 }
 
 impl Channel {
+    /// May something be sent? Until a close is sent or answered.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.state, State::Closing)
+    }
+
+    /// Is what comes taken? Until a close is sent or received.
+    pub(super) fn hears(&self) -> bool {
+        !matches!(self.state, State::Closing | State::Leaving)
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.state, State::Leaving)
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.state = State::Leaving;
     }
 
     pub(super) fn close(&mut self) {
@@ -48,7 +64,7 @@ impl Channel {
     /// Refuses a method in the middle of content.
     pub(super) fn expect_method(&self, method: &Method) -> Result<(), Exception> {
         let expected = match self.state {
-            State::Open | State::Closing => return Ok(()),
+            State::Open | State::Leaving | State::Closing => return Ok(()),
             State::Header(_) => "header",
             State::Body { .. } => "body",
         };
@@ -67,8 +83,8 @@ impl Channel {
     pub(super) fn header(&mut self, header: Header, bytes_max: u64) -> Result<Step, Exception> {
         let publish = match std::mem::take(&mut self.state) {
             State::Header(publish) => publish,
-            State::Closing => {
-                self.state = State::Closing;
+            deaf @ (State::Leaving | State::Closing) => {
+                self.state = deaf;
                 return Ok(Step::Wait);
             }
             State::Open => return Err(unexpected("expected method frame, got content header")),
@@ -119,8 +135,8 @@ impl Channel {
                 size,
                 received,
             } => (publish, properties, size, received),
-            State::Closing => {
-                self.state = State::Closing;
+            deaf @ (State::Leaving | State::Closing) => {
+                self.state = deaf;
                 return Ok(Step::Wait);
             }
             State::Open => return Err(unexpected("expected method frame, got content body")),

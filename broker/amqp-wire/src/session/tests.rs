@@ -1,7 +1,10 @@
 use bytes::{BufMut, BytesMut};
 
 use super::*;
-use crate::method::{channel, queue};
+use crate::content;
+use crate::exception::Exception;
+use crate::frame::Kind;
+use crate::method::{channel, connection, queue};
 
 /// A client that speaks by hand: what it writes is handed to the session, what comes back is parsed.
 struct Client {
@@ -450,6 +453,61 @@ fn a_failed_channel_is_deaf_until_close_ok_and_then_free() {
 
     let heard = client.say(1, channel::CloseOk {});
     assert_eq!(heard, [Heard::Event(Event::ChannelClosed { channel: 1 })]);
+    let heard = client.say(1, channel::Open::default());
+    assert_eq!(
+        heard.first(),
+        Some(&Heard::Event(Event::ChannelOpened { channel: 1 }))
+    );
+}
+
+#[test]
+fn a_close_is_answered_when_the_broker_says_so_and_nothing_is_heard_before() {
+    let mut client = Client::running();
+    let heard = client.say(1, channel::Close::default());
+    assert_eq!(heard, [Heard::Event(Event::ChannelClose { channel: 1 })]);
+    assert_eq!(client.say(1, queue::Declare::default()), []);
+    // What was asked before may still be answered.
+    client.session.send(1, &queue::DeclareOk::default());
+    client.session.close_channel_ok(1);
+    let answers = [
+        Heard::Method(1, queue::DeclareOk::default().into()),
+        Heard::Method(1, channel::CloseOk {}.into()),
+    ];
+    assert_eq!(client.heard(), answers);
+    client.say(1, channel::Open::default());
+
+    let close = connection::Close {
+        reply_code: 200,
+        reply_text: "bye".into(),
+        ..Default::default()
+    };
+    let asked = Event::Close {
+        code: 200,
+        text: "bye".into(),
+    };
+    assert_eq!(client.say(0, close), [Heard::Event(asked)]);
+    assert_eq!(client.say(1, queue::Declare::default()), []);
+    client.session.close_ok();
+    let answer = Heard::Method(0, connection::CloseOk {}.into());
+    assert_eq!(client.heard(), [answer]);
+    assert!(client.session.is_closed());
+}
+
+#[test]
+fn an_error_on_a_channel_that_its_client_closes_ends_it() {
+    let mut client = Client::running();
+    client.say(1, channel::Close::default());
+    let error = Exception::new(ReplyCode::NotFound, "no queue 'q' in vhost '/'");
+    let event = client.session.fail(1, error.clone());
+    assert_eq!(event, Some(Event::ChannelFailed { channel: 1, error }));
+    let heard = client.heard();
+    assert_eq!(closed_with(&heard), Some((1, 404, (0, 0))));
+    assert_eq!(
+        heard.last(),
+        Some(&Heard::Method(1, channel::CloseOk {}.into()))
+    );
+    // The client's answer to our close, and the number is free.
+    assert_eq!(client.say(1, channel::CloseOk {}), []);
     let heard = client.say(1, channel::Open::default());
     assert_eq!(
         heard.first(),

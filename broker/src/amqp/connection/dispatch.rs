@@ -1,17 +1,20 @@
 //! Which code carries out which method, and what the client is answered.
 
 use amqp_wire::Content;
-use amqp_wire::method::{Method, basic, confirm, exchange, queue, tx};
-use machine::metadata::image::Destination;
+use amqp_wire::method::{Method, basic, confirm, tx};
 
 use super::Connection;
+use super::operation::{Done, Waiting};
 use crate::amqp::channel::{Answer, Mode};
 use crate::amqp::confirms::Confirms;
+use crate::amqp::outage::Outage;
 use crate::amqp::reply_code::Error;
-use crate::amqp::topology::{self, BindingRequest};
 use crate::amqp::transaction::{self, Transaction};
-use crate::amqp::{consume, publish, values};
+use crate::amqp::{consume, publish};
 use crate::queue::Outcome;
+
+/// What RabbitMQ says it was doing when a quorum queue did not answer.
+const GETTING: &str = "getting a message from";
 
 /// The channel is there: the wire session hands out nothing for one that is not open.
 macro_rules! channel {
@@ -24,16 +27,45 @@ macro_rules! channel {
 }
 
 impl Connection {
-    pub(super) async fn method(&mut self, number: u16, method: &Method) -> Result<(), Error> {
-        if let Mode::Transaction(transaction) = &channel!(self, number).mode
-            && transaction.is_committing()
-        {
-            return Err(transaction::Error::Committing.into());
+    /// Carries out a method, now or behind the operation of its channel. `bytes` is what it came in.
+    pub(super) fn take_method(&mut self, number: u16, method: Method, bytes: usize) {
+        let Some(channel) = self.channels.get(&number) else {
+            return;
+        };
+        if channel.queued.must_wait() {
+            self.put_off(number, Waiting::Method(method), bytes);
+            return;
         }
+        let committing = match &channel.mode {
+            Mode::Transaction(transaction) => transaction.is_committing(),
+            _ => false,
+        };
+        let carried_out = if committing {
+            Err(transaction::Error::Committing.into())
+        } else {
+            self.method(number, &method)
+        };
+        if let Err(error) = carried_out {
+            self.fail(number, error.exception().caused_by(&method));
+        }
+    }
+
+    /// As [`Self::take_method`], for a publish.
+    pub(super) fn take_publish(&mut self, number: u16, publish: basic::Publish, content: Content) {
+        if let Err(error) = self.publish(number, publish, content) {
+            let exception = error.exception();
+            self.fail(number, exception.caused_by_ids(basic::CLASS_ID, 40));
+        }
+    }
+
+    fn method(&mut self, number: u16, method: &Method) -> Result<(), Error> {
         match method {
-            Method::Exchange(method) => Box::pin(self.exchange(number, method)).await,
-            Method::Queue(method) => Box::pin(self.queue(number, method)).await,
-            Method::Basic(method) => self.basic(number, method).await,
+            Method::Exchange(method) => {
+                self.exchange(number, method);
+                Ok(())
+            }
+            Method::Queue(method) => self.queue(number, method),
+            Method::Basic(method) => self.basic(number, method),
             Method::Confirm(confirm::Method::Select(select)) => self.confirm(number, select),
             Method::Tx(method) => self.tx(number, method),
             // Answered by the wire session.
@@ -41,133 +73,11 @@ impl Connection {
         }
     }
 
-    async fn exchange(&mut self, number: u16, method: &exchange::Method) -> Result<(), Error> {
-        use exchange::Method as M;
-        match method {
-            M::Declare(declare) => {
-                topology::exchange::declare(&self.client, declare).await?;
-                if !declare.no_wait {
-                    self.wire.send(number, &exchange::DeclareOk {});
-                }
-            }
-            M::Delete(delete) => {
-                topology::exchange::delete(&self.client, delete).await?;
-                if !delete.no_wait {
-                    self.wire.send(number, &exchange::DeleteOk {});
-                }
-            }
-            M::Bind(bind) => {
-                let request = BindingRequest {
-                    source: topology::name(&bind.source),
-                    destination: Destination::Exchange(
-                        topology::name(&bind.destination).as_str().into(),
-                    ),
-                    routing_key: bind.routing_key.to_string(),
-                    arguments: values::from_wire(&bind.arguments),
-                };
-                topology::bind(&self.client, request).await?;
-                if !bind.no_wait {
-                    self.wire.send(number, &exchange::BindOk {});
-                }
-            }
-            M::Unbind(unbind) => {
-                let request = BindingRequest {
-                    source: topology::name(&unbind.source),
-                    destination: Destination::Exchange(
-                        topology::name(&unbind.destination).as_str().into(),
-                    ),
-                    routing_key: unbind.routing_key.to_string(),
-                    arguments: values::from_wire(&unbind.arguments),
-                };
-                topology::unbind(&self.client, request).await?;
-                if !unbind.no_wait {
-                    self.wire.send(number, &exchange::UnbindOk {});
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    async fn queue(&mut self, number: u16, method: &queue::Method) -> Result<(), Error> {
-        use queue::Method as M;
-        let channel = channel!(self, number);
-        match method {
-            M::Declare(declare) => {
-                let last = channel.last_queue.clone();
-                let session = &mut self.session;
-                let declared =
-                    topology::queue::declare(&self.client, session, last.as_deref(), declare)
-                        .await?;
-                channel.last_queue = Some(declared.queue.name.clone());
-                if !declare.no_wait {
-                    let ok = queue::DeclareOk {
-                        queue: (&*declared.queue.name).into(),
-                        message_count: count(declared.messages),
-                        consumer_count: declared.consumers,
-                    };
-                    self.wire.send(number, &ok);
-                }
-            }
-            M::Bind(bind) => {
-                let name = consume::named(channel, &bind.queue)?;
-                // Without both names the routing key is the queue's own.
-                let routing_key = if bind.queue.is_empty() && bind.routing_key.is_empty() {
-                    name.clone()
-                } else {
-                    bind.routing_key.to_string()
-                };
-                let request = BindingRequest {
-                    source: topology::name(&bind.exchange),
-                    destination: Destination::Queue(name.as_str().into()),
-                    routing_key,
-                    arguments: values::from_wire(&bind.arguments),
-                };
-                topology::bind(&self.client, request).await?;
-                if !bind.no_wait {
-                    self.wire.send(number, &queue::BindOk {});
-                }
-            }
-            M::Unbind(unbind) => {
-                let name = consume::named(channel, &unbind.queue)?;
-                let request = BindingRequest {
-                    source: topology::name(&unbind.exchange),
-                    destination: Destination::Queue(name.as_str().into()),
-                    routing_key: unbind.routing_key.to_string(),
-                    arguments: values::from_wire(&unbind.arguments),
-                };
-                topology::unbind(&self.client, request).await?;
-                self.wire.send(number, &queue::UnbindOk {});
-            }
-            M::Purge(purge) => {
-                let name = consume::named(channel, &purge.queue)?;
-                let purged = topology::queue::purge(&self.client, &mut self.session, &name).await?;
-                if !purge.no_wait {
-                    let message_count = count(purged);
-                    self.wire.send(number, &queue::PurgeOk { message_count });
-                }
-            }
-            M::Delete(delete) => {
-                let name = consume::named(channel, &delete.queue)?;
-                let session = &mut self.session;
-                let (unused, empty) = (delete.if_unused, delete.if_empty);
-                let gone =
-                    topology::queue::delete(&self.client, session, &name, unused, empty).await?;
-                if !delete.no_wait {
-                    let message_count = count(gone);
-                    self.wire.send(number, &queue::DeleteOk { message_count });
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    async fn basic(&mut self, number: u16, method: &basic::Method) -> Result<(), Error> {
+    fn basic(&mut self, number: u16, method: &basic::Method) -> Result<(), Error> {
         use basic::Method as M;
         match method {
-            M::Consume(consume) => Box::pin(self.consume(number, consume)).await,
-            M::Get(get) => Box::pin(self.get(number, get)).await,
+            M::Consume(consume) => self.consume(number, consume),
+            M::Get(get) => self.get(number, get),
             M::Ack(ack) => self.settle(number, ack.delivery_tag, ack.multiple, Outcome::Ack),
             M::Nack(nack) => {
                 let outcome = returned(nack.requeue);
@@ -198,41 +108,47 @@ impl Connection {
         }
     }
 
-    async fn consume(&mut self, number: u16, consume: &basic::Consume) -> Result<(), Error> {
+    fn consume(&mut self, number: u16, consume: &basic::Consume) -> Result<(), Error> {
         let max = self.client.front.config.consumers_max;
-        if self
-            .channels
-            .values()
-            .map(|c| c.consumers.len())
-            .sum::<usize>()
-            >= max
-        {
+        let consumers = self.channels.values();
+        let consumers = consumers.map(|c| c.consumers.len() + usize::from(c.attaching.is_some()));
+        if consumers.sum::<usize>() >= max {
             return Err(consume::Error::TooManyConsumers(max).into());
         }
         let channel = channel!(self, number);
-        let name = consume::named(channel, &consume.queue)?;
-        let (client, session) = (&self.client, &mut self.session);
-        let tag = consume::consume(client, session, channel, &name, consume).await?;
-        self.metrics.consumers.inc();
-        if !consume.no_wait {
-            let consumer_tag = (&*tag).into();
-            self.wire.send(number, &basic::ConsumeOk { consumer_tag });
-        }
+        let name = consume::named(channel.last_queue.as_deref(), &consume.queue)?;
+        let (tag, request) = consume::request(&self.client, channel, &name, consume)?;
+        let queue = request.queue.clone();
+        channel.remember(&queue, &self.client);
+        let attaching = self.session.attach(request);
+        let answer = if consume.no_wait {
+            Answer::Unwanted
+        } else {
+            Answer::Wanted
+        };
+        channel.attaching = Some((attaching.consumer, tag, answer));
+        let late = Outage::late(&queue, consume::CONSUMING);
+        self.begin(number, (60, 20), late, async move {
+            let attached = attaching.attached.await;
+            attached.map_err(|error| consume::refused(&queue, &error))?;
+            Ok(Done::Attached)
+        });
         Ok(())
     }
 
-    async fn get(&mut self, number: u16, get: &basic::Get) -> Result<(), Error> {
+    fn get(&mut self, number: u16, get: &basic::Get) -> Result<(), Error> {
         let channel = channel!(self, number);
-        let name = consume::named(channel, &get.queue)?;
+        let name = consume::named(channel.last_queue.as_deref(), &get.queue)?;
         let queue = self.client.queue(&name)?;
-        match self.session.get(channel.id, &queue, get.no_ack).await? {
-            None => self.wire.send(number, &basic::GetEmpty::default()),
-            Some((delivery, left)) => {
-                let wire = &mut self.wire;
-                consume::send_got(wire, number, channel, get.no_ack, &delivery, left);
-                self.metrics.messages_delivered.inc();
-            }
-        }
+        let no_ack = get.no_ack;
+        let got = self.session.get(channel.id, &queue, no_ack);
+        let late = Outage::late(&queue, GETTING);
+        self.begin(number, (60, 70), late, async move {
+            let got = got
+                .await
+                .map_err(|error| Outage::of(&queue, GETTING, &error))?;
+            Ok(Done::Got { no_ack, got })
+        });
         Ok(())
     }
 
@@ -342,13 +258,18 @@ impl Connection {
         }
     }
 
-    pub(super) fn publish(
+    fn publish(
         &mut self,
         number: u16,
-        publish: &basic::Publish,
+        publish: basic::Publish,
         content: Content,
     ) -> Result<(), Error> {
         let channel = channel!(self, number);
+        if channel.queued.must_wait() {
+            let bytes = content.properties.len() + content.body.len();
+            self.put_off(number, Waiting::Publish(publish, content), bytes);
+            return Ok(());
+        }
         if let Mode::Transaction(transaction) = &channel.mode
             && transaction.is_committing()
         {
@@ -356,7 +277,7 @@ impl Connection {
         }
         self.metrics.messages_published.inc();
         let (client, routes) = (&self.client, &mut self.routes);
-        let routed = publish::route(client, routes, channel, publish, content)?;
+        let routed = publish::route(client, routes, channel, &publish, content)?;
         if routed.queues.is_empty() {
             self.metrics.messages_unroutable.inc();
         }
@@ -390,8 +311,4 @@ fn returned(requeue: bool) -> Outcome {
     } else {
         Outcome::Reject
     }
-}
-
-fn count(messages: u64) -> u32 {
-    u32::try_from(messages).unwrap_or(u32::MAX)
 }

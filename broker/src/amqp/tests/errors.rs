@@ -380,12 +380,9 @@ async fn an_exclusive_queue_is_locked_to_others_and_goes_with_its_connection() {
     };
     check(&mut other, vec![passive.into()],
         "channel 405 RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'mine' in vhost '/'. It could be originally declared on another connection or the exclusive property value does not match that of the original declaration.").await;
-    let mut images = fixture.front.metadata.watch();
     owner.say(0, connection::Close::default()).await;
-    images
-        .wait_for(|image| image.vhosts["/"].queues.is_empty())
-        .await
-        .unwrap();
+    assert_eq!(owner.hear().await, connection::CloseOk {}.into());
+    assert!(fixture.front.metadata.image().vhosts["/"].queues.is_empty());
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `queue.declare`, `queue.purge` and `queue.delete`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use amqp_wire::method::queue as method;
 use machine::metadata::command::{Command, Refusal};
@@ -8,11 +9,19 @@ use machine::metadata::image::{Queue, QueueKind};
 use machine::metadata::topology::equivalence;
 use machine::value::Value;
 use model::ShardId;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::{Client, Error, arguments, name};
+use crate::amqp::outage::Outage;
 use crate::amqp::values;
-use crate::queue::Session;
+use crate::queue::{Caller, Stats};
+
+/// How long a method waits for counts that it can do without.
+const COUNTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a purge was doing when its queue did not answer.
+pub(in crate::amqp) const PURGING: &str = "purging";
 
 /// What declare-ok says.
 pub(in crate::amqp) struct Declared {
@@ -25,7 +34,7 @@ pub(in crate::amqp) struct Declared {
 /// passive declare.
 pub(in crate::amqp) async fn declare(
     client: &Client,
-    session: &mut Session,
+    hosts: &Caller,
     last: Option<&str>,
     declare: &method::Declare,
 ) -> Result<Declared, Error> {
@@ -39,15 +48,30 @@ pub(in crate::amqp) async fn declare(
         declare_active(client, name, declare).await?
     };
     let stats = if declare.no_wait {
-        crate::queue::Stats::default()
+        Stats::default()
     } else {
-        session.stats(&queue).await?
+        counts(hosts, &queue).await?
     };
     Ok(Declared {
         queue,
         messages: stats.ready,
         consumers: stats.consumers,
     })
+}
+
+/// A quorum queue that does not answer counts as empty, as in RabbitMQ: that a shard has no leader is no
+/// reason why a declare should fail.
+async fn counts(hosts: &Caller, queue: &Arc<Queue>) -> Result<Stats, Error> {
+    match queue.kind {
+        QueueKind::Quorum { .. } => {
+            let stats = timeout(COUNTS_TIMEOUT, hosts.stats(queue)).await;
+            Ok(stats.ok().and_then(Result::ok).unwrap_or_default())
+        }
+        QueueKind::Classic { .. } => {
+            let stats = hosts.stats(queue).await;
+            Ok(stats.map_err(|error| Outage::of(queue, "declaring", &error))?)
+        }
+    }
 }
 
 async fn declare_active(
@@ -153,19 +177,15 @@ fn generated_name() -> String {
 }
 
 /// Removes all ready messages; the answer is how many.
-pub(in crate::amqp) async fn purge(
-    client: &Client,
-    session: &mut Session,
-    name: &str,
-) -> Result<u64, Error> {
-    let queue = client.queue(name)?;
-    Ok(session.purge(&queue).await?)
+pub(in crate::amqp) async fn purge(hosts: &Caller, queue: &Arc<Queue>) -> Result<u64, Error> {
+    let purged = hosts.purge(queue).await;
+    Ok(purged.map_err(|error| Outage::of(queue, PURGING, &error))?)
 }
 
 /// Deletes; the answer is how many ready messages went with it. One that is not there had none.
 pub(in crate::amqp) async fn delete(
     client: &Client,
-    session: &mut Session,
+    hosts: &Caller,
     name: &str,
     if_unused: bool,
     if_empty: bool,
@@ -175,11 +195,13 @@ pub(in crate::amqp) async fn delete(
         Err(Error::NoQueue { .. }) => return Ok(0),
         Err(error) => return Err(error),
     };
-    let stats = match session.stats(&queue).await {
-        Ok(stats) => stats,
-        // A queue whose host is gone can still be deleted, but nobody knows whether it is empty.
-        Err(_) if !if_unused && !if_empty => crate::queue::Stats::default(),
-        Err(error) => return Err(error.into()),
+    let stats = if if_unused || if_empty {
+        let stats = hosts.stats(&queue).await;
+        stats.map_err(|error| Outage::of(&queue, "deleting", &error))?
+    } else {
+        // A queue whose host is gone can still be deleted, but nobody knows what was in it.
+        let stats = timeout(COUNTS_TIMEOUT, hosts.stats(&queue)).await;
+        stats.ok().and_then(Result::ok).unwrap_or_default()
     };
     if if_unused && stats.consumers > 0 {
         return Err(Error::QueueInUse {
@@ -206,6 +228,25 @@ pub(in crate::amqp) async fn delete_now(client: &Client, name: &str) -> Result<(
     match client.submit(command).await {
         Ok(_) | Err(Error::Refused(Refusal::NotFound(_))) => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+/// Waits until those of `queues` that have lost their last consumer are deleted. Whoever asks has told
+/// their hosts before that its consumers leave.
+pub(in crate::amqp) async fn await_deletion(client: &Client, queues: Vec<Arc<Queue>>) {
+    for queue in queues {
+        // Answered behind what the host was told before.
+        let stats = client.front.queues.stats(&queue).await;
+        if stats.is_ok_and(|stats| stats.consumers == 0) {
+            let mut images = client.front.metadata.watch();
+            let gone = images.wait_for(|image| {
+                let vhost = image.vhosts.get(&queue.vhost);
+                let there = vhost.and_then(|vhost| vhost.queues.get(&queue.name));
+                there.is_none_or(|there| there.id != queue.id)
+            });
+            // The metadata ends with the broker.
+            drop(gone.await);
+        }
     }
 }
 
