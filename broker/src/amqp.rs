@@ -15,6 +15,7 @@ mod config;
 mod confirms;
 mod connection;
 mod consume;
+mod direct_reply;
 mod metrics;
 mod outage;
 mod publish;
@@ -33,9 +34,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::metadata;
 use crate::net::{self, Connections};
+use crate::peer::Mesh;
 use crate::queue::Queues;
 
 pub use config::{Config, UsersError};
+pub use direct_reply::Replies;
 pub use metrics::Metrics;
 pub(crate) use topology::check_queue_arguments;
 pub use users::{InvalidUsers, Users, users_file_line};
@@ -47,6 +50,7 @@ pub struct Front {
     pub queues: Queues,
     pub users: Users,
     pub metrics: Metrics,
+    pub replies: Replies,
     /// `cluster_name` of the server properties.
     pub cluster_name: String,
 }
@@ -60,6 +64,7 @@ impl Front {
         broker: &crate::Config,
         metadata: metadata::Handle,
         queues: Queues,
+        mesh: Mesh,
         registry: &mut Registry,
     ) -> Result<Self, UsersError> {
         let metrics = Metrics::default();
@@ -69,6 +74,7 @@ impl Front {
             metadata,
             queues,
             users: Users::load(broker)?,
+            replies: Replies::start(mesh, metrics.clone()),
             metrics,
             cluster_name: broker.cluster_id.clone(),
         })

@@ -64,6 +64,8 @@ pub enum Service {
     Replica = 3,
     Queue = 4,
     Coordinator = 5,
+    /// Direct replies between the AMQP fronts.
+    Reply = 6,
 }
 
 /// Why a peer did not answer. The request may have had its effect on `Timeout` and `Unreachable`.

@@ -7,6 +7,7 @@ use machine::metadata::image::Queue;
 
 use super::confirms::Confirms;
 use super::connection::Queued;
+use super::direct_reply::Registration;
 use super::transaction::Transaction;
 use super::unacked::Unacked;
 use crate::queue::{ChannelId, Consumer, Delivery};
@@ -24,6 +25,8 @@ pub(super) struct Channel {
     pub(super) consumers: HashMap<Consumer, Tag>,
     /// A consumer whose host has not answered yet, and whether its client wants consume-ok.
     pub(super) attaching: Option<(Consumer, Tag, Answer)>,
+    /// Its consumer of direct replies.
+    pub(super) replies: Option<ReplyConsumer>,
     /// Auto-delete queues that had a consumer of this channel.
     pub(super) auto_delete: Vec<Arc<Queue>>,
     pub(super) unacked: Unacked,
@@ -41,6 +44,13 @@ pub(super) struct Tag {
     pub(super) no_ack: bool,
     /// `basic.cancel` came, and whether it wants an answer.
     pub(super) cancel: Option<Answer>,
+}
+
+/// A consumer of `amq.rabbitmq.reply-to`.
+#[derive(Debug)]
+pub(super) struct ReplyConsumer {
+    pub(super) tag: Arc<str>,
+    pub(super) registration: Registration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +78,7 @@ impl Channel {
             mode: Mode::Plain,
             consumers: HashMap::new(),
             attaching: None,
+            replies: None,
             auto_delete: Vec::new(),
             unacked: Unacked::default(),
             held: VecDeque::new(),

@@ -32,6 +32,9 @@ pub struct Config {
     /// `millrace.amqp.waiting.bytes.max`: frames that wait behind such methods of their channels, over all
     /// channels of a connection. Above it its socket is not read.
     pub waiting_bytes_max: usize,
+    /// `millrace.amqp.replies.bytes.max`: direct replies that wait for one connection; what comes above it
+    /// is dropped.
+    pub replies_bytes_max: usize,
     /// `millrace.amqp.product` and `millrace.amqp.version`: what clients read in the server properties
     /// before they use RabbitMQ's extensions.
     pub product: String,
@@ -67,6 +70,7 @@ impl Default for Config {
             consumers_max: 10_000,
             operation_timeout: Duration::from_secs(30),
             waiting_bytes_max: 4 << 20,
+            replies_bytes_max: 16 << 20,
             product: wire.product,
             version: wire.version,
         }
@@ -106,6 +110,8 @@ impl Config {
                 .millis_or("millrace.amqp.operation.timeout.ms", own.operation_timeout),
             waiting_bytes_max: broker
                 .setting_or("millrace.amqp.waiting.bytes.max", own.waiting_bytes_max),
+            replies_bytes_max: broker
+                .setting_or("millrace.amqp.replies.bytes.max", own.replies_bytes_max),
             product: text("millrace.amqp.product", own.product),
             version: text("millrace.amqp.version", own.version),
         }

@@ -12,6 +12,7 @@ mod events;
 mod handshake;
 mod leaving;
 mod operation;
+mod replies;
 mod socket;
 mod topology;
 
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Front;
 use super::channel::Channel;
+use super::direct_reply::{Inbox, Reply};
 use super::metrics::Metrics;
 use super::topology::Client;
 use crate::queue::{self, ChannelId, Events, Session};
@@ -90,6 +92,7 @@ pub(super) async fn run(
         channels: HashMap::new(),
         numbers: HashMap::new(),
         pending: VecDeque::new(),
+        replies: None,
         operations: FuturesUnordered::new(),
         waiting_bytes: 0,
         leaving: None,
@@ -113,6 +116,8 @@ struct Connection {
     numbers: HashMap<ChannelId, u16>,
     /// What queues have said and is not in the output yet.
     pending: VecDeque<Pending>,
+    /// Where direct replies wait; made with the first consumer of them.
+    replies: Option<Arc<Inbox>>,
     /// One at most for a channel, and one for each channel that is leaving.
     operations: FuturesUnordered<Operation>,
     /// What waits behind operations, over all channels.
@@ -132,6 +137,7 @@ enum Woken {
     Writable(io::Result<()>),
     Queues(Vec<queue::Event>),
     Operation(Over),
+    Replies(Vec<Reply>),
     Capacity,
     Deadline,
     Stop,
@@ -198,6 +204,7 @@ impl Connection {
                 Woken::Writable(ready) => ready?,
                 Woken::Queues(happened) => self.queue_events(happened),
                 Woken::Operation(over) => self.end(over),
+                Woken::Replies(replies) => self.replies_arrived(replies),
                 Woken::Capacity => {}
                 Woken::Deadline => {
                     if !self.listens() {
@@ -255,6 +262,12 @@ impl Connection {
         let read = room && capacity && self.leaving.is_none() && !self.waits_too_much();
         let stopping = self.wire.is_closing() || self.leaving.is_some();
         let operations = !self.operations.is_empty();
+        let replies = async {
+            match &self.replies {
+                Some(inbox) => inbox.take().await,
+                None => std::future::pending().await,
+            }
+        };
         let timer = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -266,6 +279,7 @@ impl Connection {
             ready = self.socket.writable(), if output => Woken::Writable(ready),
             happened = events.recv(), if deliver => Woken::Queues(happened),
             Some(over) = self.operations.next(), if operations => Woken::Operation(over),
+            arrived = replies, if deliver => Woken::Replies(arrived),
             () = self.session.capacity(), if !capacity => Woken::Capacity,
             () = timer => Woken::Deadline,
             () = stop.cancelled(), if !stopping => Woken::Stop,

@@ -34,6 +34,10 @@ pub(super) enum Error {
     ExclusiveUse { name: Arc<str>, vhost: Arc<str> },
     #[error("invalid arg 'x-priority' for consumer: expected integer, got {0:?}")]
     PriorityArgument(Value),
+    #[error("reply consumer cannot acknowledge")]
+    ReplyConsumerAcks,
+    #[error("reply consumer already set")]
+    ReplyConsumerSet,
     #[error("prefetch_size!=0 ({0})")]
     PrefetchSize(u32),
     #[error("requeue=false")]
@@ -51,13 +55,7 @@ pub(super) fn request(
     queue: &str,
     consume: &basic::Consume,
 ) -> Result<(Tag, ConsumeRequest), reply_code::Error> {
-    let tag: Arc<str> = match consume.consumer_tag.as_str() {
-        "" => format!("amq.ctag-{}", Uuid::new_v4().simple()).into(),
-        tag => tag.into(),
-    };
-    if channel.consumer_by_tag(&tag).is_some() {
-        return Err(Error::TagInUse(tag.to_string()).into());
-    }
+    let tag = tag(channel, consume)?;
     let request = ConsumeRequest {
         channel: channel.id,
         queue: client.queue(queue)?,
@@ -75,6 +73,18 @@ pub(super) fn request(
         cancel: None,
     };
     Ok((known, request))
+}
+
+/// The consumer's tag: the client's, or a new one.
+pub(super) fn tag(channel: &Channel, consume: &basic::Consume) -> Result<Arc<str>, Error> {
+    let tag: Arc<str> = match consume.consumer_tag.as_str() {
+        "" => format!("amq.ctag-{}", Uuid::new_v4().simple()).into(),
+        tag => tag.into(),
+    };
+    if channel.consumer_by_tag(&tag).is_some() {
+        return Err(Error::TagInUse(tag.to_string()));
+    }
+    Ok(tag)
 }
 
 /// Why a host did not attach a consumer.

@@ -21,6 +21,7 @@ pub struct Metrics {
     pub messages_acknowledged: Counter,
     pub messages_requeued: Counter,
     pub messages_rejected: Counter,
+    pub replies_dropped: Counter,
     pub channel_errors: Counter,
     pub connection_errors: Counter,
 }
@@ -93,6 +94,11 @@ impl Metrics {
             "messages_rejected",
             "Deliveries rejected by clients without requeue",
             &self.messages_rejected,
+        );
+        counter(
+            "replies_dropped",
+            "Direct replies whose requester was gone or had too many waiting",
+            &self.replies_dropped,
         );
         counter(
             "channel_errors",

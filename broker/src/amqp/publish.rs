@@ -9,6 +9,7 @@ use machine::metadata::image::Queue;
 use machine::routing;
 
 use super::channel::Channel;
+use super::direct_reply::{self, Token};
 use super::topology::Client;
 use super::{topology, values};
 use crate::queue::Message;
@@ -26,6 +27,8 @@ pub(super) enum Error {
     Expiration { text: String, why: String },
     #[error("invalid message: {{unacceptable_type_in_header,\"{header}\"}}")]
     SenderSelected { header: &'static str },
+    #[error("fast reply consumer does not exist")]
+    NoReplyConsumer,
     #[error("message properties: {0}")]
     Properties(#[from] field::Invalid),
 }
@@ -33,6 +36,8 @@ pub(super) enum Error {
 /// A message with the queues it goes to.
 pub(super) struct Routed {
     pub(super) queues: Vec<Arc<Queue>>,
+    /// Requesters that it is a direct reply to.
+    pub(super) replies: Vec<Token>,
     pub(super) message: Message,
     /// Set when it is mandatory and reaches nobody: goes back before its confirm.
     pub(super) returned: Option<(basic::Return, Content)>,
@@ -67,31 +72,42 @@ pub(super) fn route(
     }
     let mut properties = Properties::parse(content.properties.clone())?;
     check_user(client, &properties)?;
+    let is_request = address_reply(channel, &mut properties)?;
     let expiration = expiration(&properties)?;
     let headers = properties.headers.as_ref();
     let mut keys = vec![publish.routing_key.as_str()];
     keys.extend(sender_selected(headers, CC)?);
     keys.extend(sender_selected(headers, BCC)?);
+    let replies = if exchange.is_empty() {
+        take_tokens(client, &mut keys)
+    } else {
+        Vec::new()
+    };
     let all_headers = || headers.map(values::from_wire).unwrap_or_default();
-    let routed = cache
-        .route(&vhost, exchange, &keys, &all_headers)
-        .map_err(|_| Error::NoExchange {
+    let queues = if keys.is_empty() {
+        Vec::new()
+    } else {
+        let routed = cache.route(&vhost, exchange, &keys, &all_headers);
+        let routed = routed.map_err(|_| Error::NoExchange {
             name: exchange.to_owned(),
             vhost: client.vhost.clone(),
         })?;
-    let queues = routed.queues.clone();
-    let returned =
-        (publish.mandatory && queues.is_empty()).then(|| (unroutable(publish), content.clone()));
+        routed.queues.clone()
+    };
+    let unrouted = queues.is_empty() && replies.is_empty();
+    let returned = (publish.mandatory && unrouted).then(|| (unroutable(publish), content.clone()));
     let persistent = properties.is_persistent();
     let priority = properties.priority;
     let stripped = properties.headers.as_mut().and_then(|h| h.remove(BCC));
-    let encoded = match stripped {
-        Some(_) => properties.to_bytes(),
-        None => content.properties,
+    let encoded = if stripped.is_some() || is_request {
+        properties.to_bytes()
+    } else {
+        content.properties
     };
     let (exchange, routing_key) = address(channel, exchange, &publish.routing_key);
     Ok(Routed {
         queues,
+        replies,
         message: Message {
             exchange,
             routing_key,
@@ -104,6 +120,36 @@ pub(super) fn route(
         },
         returned,
     })
+}
+
+/// Puts the channel's own token for the pseudo queue in a request's `reply_to`.
+fn address_reply(channel: &Channel, properties: &mut Properties) -> Result<bool, Error> {
+    if properties.reply_to.as_deref() != Some(direct_reply::NAME) {
+        return Ok(false);
+    }
+    let consumer = channel.replies.as_ref().ok_or(Error::NoReplyConsumer)?;
+    let token = consumer.registration.token.to_string();
+    properties.reply_to = Some(token.as_str().into());
+    Ok(true)
+}
+
+/// Takes the tokens of requesters out of `keys`. One of a broker that the cluster has is routable,
+/// whether or not its requester still lives there.
+fn take_tokens(client: &Client, keys: &mut Vec<&str>) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    keys.retain(|key| {
+        if !direct_reply::is_pseudo(key) {
+            return true;
+        }
+        if let Some(token) = Token::parse(key)
+            && client.knows(token.broker())
+            && !tokens.contains(&token)
+        {
+            tokens.push(token);
+        }
+        false
+    });
+    tokens
 }
 
 /// Consecutive publishes to one place share its name.

@@ -74,7 +74,7 @@ fn publish_code(error: &publish::Error) -> ReplyCode {
     match error {
         E::NoExchange { .. } => ReplyCode::NotFound,
         E::InternalExchange { .. } => ReplyCode::AccessRefused,
-        E::UserId { .. } | E::Expiration { .. } | E::SenderSelected { .. } => {
+        E::UserId { .. } | E::Expiration { .. } | E::SenderSelected { .. } | E::NoReplyConsumer => {
             ReplyCode::PreconditionFailed
         }
         // Undecodable properties cost the connection; RabbitMQ says 541 too.
@@ -87,7 +87,9 @@ fn consume_code(error: &consume::Error) -> ReplyCode {
     match error {
         E::TagInUse(_) | E::TooManyConsumers(_) => ReplyCode::NotAllowed,
         E::ExclusiveUse { .. } => ReplyCode::AccessRefused,
-        E::PriorityArgument(_) => ReplyCode::PreconditionFailed,
+        E::PriorityArgument(_) | E::ReplyConsumerAcks | E::ReplyConsumerSet => {
+            ReplyCode::PreconditionFailed
+        }
         E::PrefetchSize(_) | E::RecoverWithoutRequeue => ReplyCode::NotImplemented,
         E::HeldTooMany(_) => ReplyCode::ResourceError,
         E::Outage(outage) => outage_code(outage),

@@ -4,6 +4,7 @@ mod channels;
 mod client;
 mod errors;
 mod messages;
+mod replies;
 
 use std::sync::Arc;
 
@@ -45,12 +46,14 @@ impl Fixture {
             groups: Groups::in_memory(this, crate::raft::Config::default()),
             metrics: crate::queue::Metrics::default(),
         };
+        let metrics = Metrics::default();
         let front = Arc::new(Front {
             config,
             metadata,
             queues: Queues::start(parts).unwrap(),
             users: Users::default().with_guest_from_loopback(true),
-            metrics: Metrics::default(),
+            replies: super::Replies::start(Mesh::alone(this), metrics.clone()),
+            metrics,
             cluster_name: "test".into(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

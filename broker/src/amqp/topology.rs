@@ -12,6 +12,7 @@ use std::sync::Arc;
 use amqp_wire::ShortStr;
 use machine::metadata::command::{Command, Refusal, Reply};
 use machine::metadata::image::{Destination, Exchange, Queue, Vhost};
+use model::BrokerId;
 use uuid::Uuid;
 
 use super::Front;
@@ -91,6 +92,12 @@ impl Client {
     pub(super) fn vhost(&self) -> Arc<Vhost> {
         let image = self.front.metadata.image();
         image.vhosts.get(&self.vhost).cloned().unwrap_or_default()
+    }
+
+    /// Is there such a broker in the cluster?
+    pub(super) fn knows(&self, broker: BrokerId) -> bool {
+        let metadata = &self.front.metadata;
+        broker == metadata.this_broker() || metadata.image().brokers.contains_key(&broker)
     }
 
     async fn submit(&self, command: Command) -> Result<Reply, Error> {

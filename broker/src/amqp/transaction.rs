@@ -7,6 +7,7 @@ use amqp_wire::Content;
 use amqp_wire::method::basic;
 use machine::metadata::image::Queue;
 
+use super::direct_reply::Token;
 use crate::queue::{Message, Outcome, Receipt};
 
 /// Why a transaction cannot go on.
@@ -30,6 +31,7 @@ pub(super) enum Error {
 #[derive(Debug)]
 pub(super) struct Publish {
     pub(super) routed: Vec<Arc<Queue>>,
+    pub(super) replies: Vec<Token>,
     pub(super) message: Message,
     /// Kept whole for the return that a mandatory message may need at commit.
     pub(super) returned: Option<(basic::Return, Content)>,

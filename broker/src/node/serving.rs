@@ -73,7 +73,7 @@ impl Serving {
             dir: data_dir.path().to_owned(),
             opened_after: data_dir.left(),
             metadata: metadata.clone(),
-            mesh,
+            mesh: mesh.clone(),
             groups,
             metrics: telemetry.register_named(queue::Metrics::register),
         })?;
@@ -90,7 +90,7 @@ impl Serving {
             fronts.spawn(kafka::serve(listener, Arc::clone(&kafka)));
         }
         let amqp = telemetry.register_named(|registry| {
-            amqp::Front::new(&config, metadata.clone(), queues.clone(), registry)
+            amqp::Front::new(&config, metadata.clone(), queues.clone(), mesh, registry)
         })?;
         fronts.spawn(amqp::serve(
             sockets.take(Listener::Amqp),

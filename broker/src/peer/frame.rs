@@ -66,6 +66,7 @@ impl Service {
             3 => Self::Replica,
             4 => Self::Queue,
             5 => Self::Coordinator,
+            6 => Self::Reply,
             _ => return None,
         })
     }

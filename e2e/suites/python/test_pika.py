@@ -1,6 +1,7 @@
 """The patterns of RabbitMQ's tutorials, by pika as it comes."""
 
 import os
+import time
 import uuid
 
 import pika
@@ -87,3 +88,20 @@ def test_inequivalent_redeclaration_is_a_406(channel):
         channel.queue_declare(queue, durable=False)
     assert e.value.reply_code == 406
     assert "inequivalent arg 'durable'" in e.value.reply_text
+
+
+def test_a_direct_reply_finds_its_requester(channel):
+    service, replies = name("service"), []
+    channel.queue_declare(service, exclusive=True)
+    channel.basic_consume("amq.rabbitmq.reply-to", lambda *reply: replies.append(reply[3]), auto_ack=True)
+
+    def serve(server, method, properties, body):
+        server.basic_publish("", properties.reply_to, body.upper())
+        server.basic_ack(method.delivery_tag)
+
+    channel.basic_consume(service, serve)
+    channel.basic_publish("", service, b"ping", pika.BasicProperties(reply_to="amq.rabbitmq.reply-to"))
+    deadline = time.monotonic() + 30
+    while not replies and time.monotonic() < deadline:
+        channel.connection.process_data_events(time_limit=1)
+    assert replies == [b"PING"]

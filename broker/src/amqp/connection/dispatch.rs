@@ -7,6 +7,7 @@ use super::Connection;
 use super::operation::{Done, Waiting};
 use crate::amqp::channel::{Answer, Mode};
 use crate::amqp::confirms::Confirms;
+use crate::amqp::direct_reply;
 use crate::amqp::outage::Outage;
 use crate::amqp::reply_code::Error;
 use crate::amqp::transaction::{self, Transaction};
@@ -109,6 +110,9 @@ impl Connection {
     }
 
     fn consume(&mut self, number: u16, consume: &basic::Consume) -> Result<(), Error> {
+        if consume.queue.as_str() == direct_reply::NAME {
+            return Ok(self.consume_replies(number, consume)?);
+        }
         let max = self.client.front.config.consumers_max;
         let consumers = self.channels.values();
         let consumers = consumers.map(|c| c.consumers.len() + usize::from(c.attaching.is_some()));
@@ -156,9 +160,12 @@ impl Connection {
         let Some(channel) = self.channels.get_mut(&number) else {
             return;
         };
+        channel
+            .replies
+            .take_if(|replies| *replies.tag == *cancel.consumer_tag);
         let known = channel.consumer_by_tag(&cancel.consumer_tag);
         let Some(consumer) = known else {
-            // Unknown tags are no error.
+            // Unknown tags are no error, and a consumer of direct replies is gone at once.
             if !cancel.no_wait {
                 let consumer_tag = cancel.consumer_tag.clone();
                 self.wire.send(number, &basic::CancelOk { consumer_tag });
@@ -249,6 +256,10 @@ impl Connection {
                     .send_content(number, &returned, &content.properties, &content.body);
                 self.metrics.messages_returned.inc();
             }
+            for token in publish.replies {
+                let replies = &self.client.front.replies;
+                replies.publish(&self.client.vhost, token, &publish.message);
+            }
             let seq = transaction.number();
             let (session, id) = (&mut self.session, channel.id);
             session.publish(id, Some(seq), &publish.routed, publish.message);
@@ -278,7 +289,7 @@ impl Connection {
         self.metrics.messages_published.inc();
         let (client, routes) = (&self.client, &mut self.routes);
         let routed = publish::route(client, routes, channel, &publish, content)?;
-        if routed.queues.is_empty() {
+        if routed.queues.is_empty() && routed.replies.is_empty() {
             self.metrics.messages_unroutable.inc();
         }
         let seq = match &mut channel.mode {
@@ -287,6 +298,7 @@ impl Connection {
             Mode::Transaction(transaction) => {
                 let publish = transaction::Publish {
                     routed: routed.queues,
+                    replies: routed.replies,
                     message: routed.message,
                     returned: routed.returned,
                 };
@@ -298,6 +310,10 @@ impl Connection {
             self.wire
                 .send_content(number, &returned, &content.properties, &content.body);
             self.metrics.messages_returned.inc();
+        }
+        for token in routed.replies {
+            let replies = &self.client.front.replies;
+            replies.publish(&self.client.vhost, token, &routed.message);
         }
         let (session, id) = (&mut self.session, channel.id);
         session.publish(id, seq, &routed.queues, routed.message);

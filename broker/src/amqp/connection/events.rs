@@ -6,6 +6,7 @@ use super::{Connection, OUTPUT_BYTES_MAX};
 use crate::amqp::channel::{Answer, Channel, Mode};
 use crate::amqp::confirms::Told;
 use crate::amqp::consume;
+use crate::amqp::direct_reply::Reply;
 use crate::amqp::reply_code::Error;
 use crate::amqp::transaction::{self, Committed};
 use crate::queue::{self, ChannelId, Confirm, Consumer, Delivery};
@@ -18,6 +19,7 @@ pub(super) enum Pending {
         consumer: Consumer,
         by_client: bool,
     },
+    Reply(Reply),
 }
 
 impl Connection {
@@ -67,6 +69,7 @@ impl Connection {
                     consumer,
                     by_client,
                 } => self.cancelled(channel, consumer, by_client),
+                Pending::Reply(reply) => self.deliver_reply(&reply),
             }
         }
     }

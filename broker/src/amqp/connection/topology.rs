@@ -133,7 +133,7 @@ impl Connection {
         self.begin(number, (50, 10), late, async move {
             let declared = topology::queue::declare(&client, &hosts, last.as_deref(), &declare);
             let declared = declared.await?;
-            let name = declared.queue.name.clone();
+            let name = declared.name;
             let ok = queue::DeclareOk {
                 queue: (&*name).into(),
                 message_count: count(declared.messages),

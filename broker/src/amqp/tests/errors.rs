@@ -293,6 +293,25 @@ async fn every_mistake_gets_rabbitmqs_answer() {
             "connection 540 NOT_IMPLEMENTED - prefetch_size!=0 (1)",
         ),
         (
+            vec![consume("amq.rabbitmq.reply-to", "").into()],
+            "channel 406 PRECONDITION_FAILED - reply consumer cannot acknowledge",
+        ),
+        (
+            vec![
+                basic::Consume {
+                    no_ack: true,
+                    ..consume("amq.rabbitmq.reply-to", "a")
+                }
+                .into(),
+                basic::Consume {
+                    no_ack: true,
+                    ..consume("amq.rabbitmq.reply-to", "b")
+                }
+                .into(),
+            ],
+            "channel 406 PRECONDITION_FAILED - reply consumer already set",
+        ),
+        (
             vec![basic::Recover { requeue: false }.into()],
             "connection 540 NOT_IMPLEMENTED - requeue=false",
         ),
@@ -327,7 +346,16 @@ async fn every_claim_of_a_message_is_checked() {
         headers: Some(copies),
         ..Properties::default()
     };
+    let request = Properties {
+        reply_to: Some("amq.rabbitmq.reply-to".into()),
+        ..Properties::default()
+    };
     let cases = [
+        (
+            basic::Publish::default(),
+            request,
+            "PRECONDITION_FAILED - fast reply consumer does not exist",
+        ),
         (
             to_nowhere,
             Properties::default(),

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::{Client, Error, arguments, name};
+use crate::amqp::direct_reply::{self, Token};
 use crate::amqp::outage::Outage;
 use crate::amqp::values;
 use crate::queue::{Caller, Stats};
@@ -25,7 +26,7 @@ pub(in crate::amqp) const PURGING: &str = "purging";
 
 /// What declare-ok says.
 pub(in crate::amqp) struct Declared {
-    pub(in crate::amqp) queue: Arc<Queue>,
+    pub(in crate::amqp) name: Arc<str>,
     pub(in crate::amqp) messages: u64,
     pub(in crate::amqp) consumers: u32,
 }
@@ -42,6 +43,9 @@ pub(in crate::amqp) async fn declare(
         (name, true) if name.is_empty() => last.ok_or(Error::NoQueueDeclared)?.to_owned(),
         (name, _) => name,
     };
+    if direct_reply::is_pseudo(&name) {
+        return declare_pseudo(client, name).await;
+    }
     let queue = if declare.passive {
         client.queue(&name)?
     } else {
@@ -53,9 +57,25 @@ pub(in crate::amqp) async fn declare(
         counts(hosts, &queue).await?
     };
     Ok(Declared {
-        queue,
+        name: queue.name.clone(),
         messages: stats.ready,
         consumers: stats.consumers,
+    })
+}
+
+/// Every declare of a pseudo queue is a passive one; what exists has no messages and one consumer.
+async fn declare_pseudo(client: &Client, name: String) -> Result<Declared, Error> {
+    let exists = match Token::parse(&name) {
+        Some(token) => client.front.replies.exists(&client.vhost, token).await,
+        None => name == direct_reply::NAME,
+    };
+    if !exists {
+        return Err(client.no_queue(&name));
+    }
+    Ok(Declared {
+        name: name.into(),
+        messages: 0,
+        consumers: 1,
     })
 }
 
