@@ -94,6 +94,7 @@ pub(super) async fn run(
         pending: VecDeque::new(),
         replies: None,
         operations: FuturesUnordered::new(),
+        declares: 0,
         waiting_bytes: 0,
         leaving: None,
         input_cut: false,
@@ -120,6 +121,8 @@ struct Connection {
     replies: Option<Arc<Inbox>>,
     /// One at most for a channel, and one for each channel that is leaving.
     operations: FuturesUnordered<Operation>,
+    /// Operations that may make a queue of the connection's own.
+    declares: usize,
     /// What waits behind operations, over all channels.
     waiting_bytes: usize,
     /// The client has closed the connection.

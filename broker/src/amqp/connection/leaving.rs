@@ -83,9 +83,14 @@ impl Connection {
             mut wire,
             client,
             session,
-            operations,
+            mut operations,
+            declares,
             ..
         } = self;
+        if declares == 0 {
+            // Nobody waits for the answers: a consumer that is being attached leaves.
+            operations.clear();
+        }
         let mut giving_up = Box::pin(give_up(client, session, operations, auto_delete));
         let in_time = timeout(GIVE_UP_TIMEOUT, &mut giving_up).await.is_ok();
         if listening {

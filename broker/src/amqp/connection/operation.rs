@@ -23,6 +23,9 @@ use crate::amqp::outage::Outage;
 use crate::amqp::reply_code::Error;
 use crate::queue::{ChannelId, Delivery};
 
+/// Class and method id of `queue.declare`.
+pub(super) const DECLARE_QUEUE: (u16, u16) = (50, 10);
+
 /// What each waiting frame counts beside its bytes.
 const WAITING_FRAME_BYTES: usize = 256;
 
@@ -143,7 +146,10 @@ impl Connection {
             Some(Over::Method(finished)) => {
                 self.finish(finished);
             }
-            _ => self.operations.push(operation),
+            _ => {
+                self.declares += usize::from(ids == DECLARE_QUEUE);
+                self.operations.push(operation);
+            }
         }
     }
 
@@ -152,6 +158,7 @@ impl Connection {
         match over {
             Over::Left(number) => self.wire.close_channel_ok(number),
             Over::Method(finished) => {
+                self.declares -= usize::from(finished.ids == DECLARE_QUEUE);
                 if let Some(number) = self.finish(finished) {
                     self.resume(number);
                 }

@@ -4,7 +4,7 @@ use amqp_wire::method::{exchange, queue};
 use machine::metadata::image::Destination;
 
 use super::Connection;
-use super::operation::Done;
+use super::operation::{DECLARE_QUEUE, Done};
 use crate::amqp::consume;
 use crate::amqp::outage::Outage;
 use crate::amqp::reply_code::Error;
@@ -130,7 +130,7 @@ impl Connection {
             name: declare.queue.to_string(),
             vhost: client.vhost.clone(),
         };
-        self.begin(number, (50, 10), late, async move {
+        self.begin(number, DECLARE_QUEUE, late, async move {
             let declared = topology::queue::declare(&client, &hosts, last.as_deref(), &declare);
             let declared = declared.await?;
             let name = declared.name;
