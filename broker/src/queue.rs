@@ -18,15 +18,17 @@ pub mod session;
 mod classic;
 mod dead_letter;
 mod host;
+mod inflight;
 mod links;
 mod mailbox;
 mod metrics;
+mod outbox;
 mod quorum;
 mod remote;
-#[cfg(test)]
-mod scene;
 mod store;
 mod sync;
+#[cfg(test)]
+mod testing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! Every queue gets at most one copy however many bindings, keys and exchange-to-exchange paths lead to
 //! it; an exchange is visited once, so cycles end by themselves. An exchange that yields no destination
-//! tries its `alternate-exchange` (rabbitmq.md 3.3). Nothing here changes state.
+//! tries its `alternate-exchange` (RabbitMQ's guide "Alternate Exchanges"). Nothing here changes state.
 
 mod direct;
 mod fanout;

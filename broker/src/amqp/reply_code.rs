@@ -1,5 +1,5 @@
-//! The only place where inner errors become AMQP reply codes (rabbitmq.md section 3.1: codes and texts
-//! as RabbitMQ's).
+//! The only place where inner errors become AMQP reply codes (codes and texts
+//! as RabbitMQ's, from the `protocol_error` calls of `rabbit_channel` and `rabbit_amqqueue`).
 
 use amqp_wire::{Exception, ReplyCode};
 use machine::metadata::command::Refusal;

@@ -22,7 +22,8 @@ use model::BrokerId;
 
 use self::hosted::Hosted;
 use super::dead_letter::Publisher;
-use super::host::{self, Outbox};
+use super::host;
+use super::outbox::Outbox;
 use super::links::{Batch, Links};
 use super::metrics::Metrics;
 use super::protocol::QueueId;

@@ -1,5 +1,5 @@
 //! What becomes of a message that a queue gives up: a new publish to the dead-letter exchange, with the
-//! death written into its history (rabbitmq.md 3.6).
+//! death written into its history (RabbitMQ: `rabbit_dead_letter`).
 //!
 //! At most once, as RabbitMQ's default: the source is done with the message when it has been handed to
 //! the targets. A missing exchange drops it silently.
@@ -12,7 +12,8 @@ use machine::routing;
 use machine::value::{Table, Value};
 use uuid::Uuid;
 
-use super::links::{Batch, Host, Inflight, Links};
+use super::inflight::Inflight;
+use super::links::{Batch, Host, Links};
 use super::message::{Death, Deaths, Message, Reason};
 use super::protocol::{Op, Request, SessionKey};
 

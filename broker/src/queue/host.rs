@@ -1,72 +1,17 @@
-//! What the hosts of classic and quorum queues share: from requests to the machine's commands, and from
-//! its effects to responses.
+//! From requests to the machine's commands, the same for the hosts of classic and quorum queues.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::queue::{Attach, ConsumerKey, Effect, Got, Machine};
 
 use super::message::Message;
-use super::protocol::{Delivered, Op, Outcome, Reply, Response, Resume, SessionKey, Stats};
+use super::outbox::Outbox;
+use super::protocol::{Op, Outcome, Reply, Response, Resume, SessionKey, Stats};
 
 /// Deliveries that a quorum consumer without prefetch limit may hold (RabbitMQ's cap), and that a
 /// classic one may have unwritten.
 pub(crate) const UNLIMITED_PREFETCH: u32 = 2_000;
-
-/// Responses of one wake-up, by session, neighbours merged.
-#[derive(Default)]
-pub(crate) struct Outbox {
-    by_session: HashMap<SessionKey, Vec<Response>>,
-}
-
-impl Outbox {
-    pub(crate) fn confirm(&mut self, session: SessionKey, publish: u64) {
-        let responses = self.by_session.entry(session).or_default();
-        match responses.last_mut() {
-            Some(Response::Confirmed { publishes }) => publishes.push(publish),
-            _ => responses.push(Response::Confirmed {
-                publishes: vec![publish],
-            }),
-        }
-    }
-
-    pub(crate) fn refuse(&mut self, session: SessionKey, publish: u64) {
-        let responses = self.by_session.entry(session).or_default();
-        match responses.last_mut() {
-            Some(Response::Refused { publishes }) => publishes.push(publish),
-            _ => responses.push(Response::Refused {
-                publishes: vec![publish],
-            }),
-        }
-    }
-
-    pub(crate) fn deliver(&mut self, key: ConsumerKey, delivered: Delivered) {
-        let responses = self.by_session.entry(session_of(key)).or_default();
-        match responses.last_mut() {
-            Some(Response::Deliver {
-                consumer,
-                deliveries,
-            }) if *consumer == key.number => deliveries.push(delivered),
-            _ => responses.push(Response::Deliver {
-                consumer: key.number,
-                deliveries: vec![delivered],
-            }),
-        }
-    }
-
-    pub(crate) fn push(&mut self, session: SessionKey, response: Response) {
-        self.by_session.entry(session).or_default().push(response);
-    }
-
-    pub(crate) fn call(&mut self, session: SessionKey, call: u64, reply: Reply) {
-        self.push(session, Response::Called { call, reply });
-    }
-
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (SessionKey, Vec<Response>)> + '_ {
-        self.by_session.drain()
-    }
-}
 
 /// What a request is answered with, once its effects are carried out.
 pub(crate) enum Answer {

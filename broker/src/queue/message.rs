@@ -66,7 +66,8 @@ impl Message {
 }
 
 impl Deaths {
-    /// Headers to set on delivery: `x-death`, `x-first-death-*`, `x-last-death-*` (rabbitmq.md 3.6).
+    /// Headers to set on delivery: `x-death`, `x-first-death-*`, `x-last-death-*` (RabbitMQ's guide
+    /// "Dead Letter Exchanges", effects on messages).
     /// A front that finds deaths also leaves out the `expiration` property when it delivers.
     pub fn headers(&self) -> Table {
         let text = |text: &Arc<str>| Value::String(text.to_string());

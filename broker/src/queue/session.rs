@@ -13,7 +13,8 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::Error;
-use super::links::{Batch, Host, Inflight, Links};
+use super::inflight::Inflight;
+use super::links::{Batch, Host, Links};
 use super::mailbox::Mailbox;
 use super::message::Message;
 pub use super::protocol::Outcome;

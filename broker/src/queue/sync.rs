@@ -7,7 +7,7 @@ use std::thread;
 
 use commitlog::SyncTask;
 
-use super::host::Outbox;
+use super::outbox::Outbox;
 use super::links::Links;
 use super::protocol::SessionKey;
 

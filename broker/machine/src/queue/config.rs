@@ -1,4 +1,5 @@
-//! What a queue's arguments ask for, checked as RabbitMQ checks them (rabbitmq.md 2 and 3.1).
+//! What a queue's arguments ask for, checked as RabbitMQ checks them (`rabbit_amqqueue`:
+//! `declare_args`, and what `rabbit_classic_queue` and `rabbit_quorum_queue` support).
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! What a queue does, as RabbitMQ does it (rabbitmq.md 3.3 to 3.6).
+//! What a queue does, as RabbitMQ does it (its guides on queues, TTL, queue length, consumer
+//! priorities, dead letters and quorum queues).
 #![allow(clippy::unwrap_used)]
 
 use super::*;

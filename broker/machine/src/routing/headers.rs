@@ -1,4 +1,5 @@
-//! Headers exchange: the binding's arguments against the message's headers (rabbitmq.md 3.5).
+//! Headers exchange: the binding's arguments against the message's headers (RabbitMQ:
+//! `rabbit_exchange_type_headers`).
 
 use crate::value::{Table, Value};
 

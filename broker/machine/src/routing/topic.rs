@@ -1,4 +1,5 @@
-//! Topic exchange: words between dots, `*` is one word, `#` is none or more (rabbitmq.md 3.5).
+//! Topic exchange: words between dots, `*` is one word, `#` is none or more (RabbitMQ:
+//! `rabbit_exchange_type_topic`).
 //!
 //! The key `""` has no words at all; a word between two dots may be empty.
 

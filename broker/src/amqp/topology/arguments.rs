@@ -1,4 +1,5 @@
-//! Are the arguments of a queue, exchange or binding ones that it can have? (rabbitmq.md section 2)
+//! Are the arguments of a queue, exchange or binding ones that it can have? (as RabbitMQ's
+//! `rabbit_amqqueue:check_arguments_type_and_value`)
 
 use machine::queue::{Config, Kind};
 use machine::value::{Table, Value};

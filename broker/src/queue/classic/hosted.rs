@@ -10,7 +10,8 @@ use model::BrokerId;
 
 use super::Context;
 use crate::queue::dead_letter::Publisher;
-use crate::queue::host::{self, Answer, Outbox};
+use crate::queue::host::{self, Answer};
+use crate::queue::outbox::Outbox;
 use crate::queue::message::Message;
 use crate::queue::metrics::Labels;
 use crate::queue::protocol::{Delivered, Op, Reply, Response, SessionKey};

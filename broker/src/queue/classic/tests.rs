@@ -4,7 +4,7 @@
 use machine::metadata::command::Command;
 use machine::value::Value;
 
-use crate::queue::scene::{Broker, message, text, transient};
+use crate::queue::testing::{Broker, message, text, transient};
 use crate::queue::{self, ConsumeRequest, Outcome};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use machine::value::Value;
 use super::command::encode_batch;
 use super::*;
 use crate::queue::protocol::{Outcome as Ends, Request, Resume};
-use crate::queue::scene::{Broker, message, text};
+use crate::queue::testing::{Broker, message, text};
 use crate::queue::{self, Outcome};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::queue::Outcome;
-use crate::queue::scene::{Broker, message};
+use crate::queue::testing::{Broker, message};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_of_another_broker_is_used_like_one_here() {
