@@ -100,6 +100,17 @@ impl Log {
         self.unsynced_bytes
     }
 
+    /// Everything below is on the disk.
+    pub fn synced_upto(&self) -> Offset {
+        self.shared().lock_synced().upto
+    }
+
+    /// A sync has failed, or an append that could not be undone: the log takes nothing more until it is
+    /// opened anew.
+    pub fn is_poisoned(&self) -> bool {
+        self.shared().poisoned.load(Ordering::Acquire)
+    }
+
     /// A sync of all that was appended so far, to be run anywhere; `None` when there is nothing to do.
     ///
     /// # Errors

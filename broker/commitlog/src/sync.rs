@@ -41,9 +41,13 @@ impl SyncTask {
     ///
     /// # Errors
     /// [`Error::Io`] once, and from then on the log answers [`Error::Poisoned`]: after a failed sync
-    /// the system marks pages clean that never reached the disk, so trying again would lie.
+    /// the system marks pages clean that never reached the disk, so trying again would lie. That holds
+    /// for a task made before another one failed, too: its bytes may lie behind a hole.
     pub fn run(self) -> Result<Offset, Error> {
         let shared = self.shared.clone();
+        if shared.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned);
+        }
         let done = self.run_once();
         if done.is_err() {
             shared.poisoned.store(true, Ordering::Release);

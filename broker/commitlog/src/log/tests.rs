@@ -553,3 +553,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_sync_behind_a_failed_one_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let mut log = filled(&path, small(), 1);
+    let first = log.begin_sync().unwrap().unwrap();
+    log.append(&[one(1, 0, 1001)]).unwrap();
+    let second = log.begin_sync().unwrap().unwrap();
+    std::fs::remove_dir_all(&path).unwrap();
+    first.run().unwrap_err();
+    std::fs::create_dir(&path).unwrap();
+    assert!(matches!(second.run(), Err(Error::Poisoned)));
+    assert!(log.is_poisoned());
+}
