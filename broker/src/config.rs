@@ -109,6 +109,7 @@ impl Config {
             None => listeners.clone(),
         };
         let voters = given.voters("controller.quorum.voters", "0@broker-0:7644")?;
+        let queue = crate::queue::Config::default();
         let config = Self {
             node_id: BrokerId(node_id),
             cluster_id: given.text("cluster.id", "my-cluster")?,
@@ -139,7 +140,13 @@ impl Config {
                     .bytes("millrace.queue.session.inflight.bytes.max", 16 << 20)?,
                 consumer_unwritten_max: given
                     .count("millrace.queue.consumer.unwritten.max", 2_000)?,
+                consumer_unwritten_bytes_max: given
+                    .count("millrace.queue.consumer.unwritten.bytes.max", 8 << 20)?,
                 cache_bytes_max: given.bytes("millrace.queue.cache.bytes.max", 8 << 20)?,
+                memory_bytes_max: given
+                    .bytes("millrace.queue.memory.bytes", queue.memory_bytes_max)?,
+                disk_free_bytes_min: given
+                    .count("millrace.disk.free.limit.bytes", queue.disk_free_bytes_min)?,
                 drivers: given.count("millrace.queue.drivers", 2)?,
             },
             settings: settings.clone(),

@@ -15,6 +15,7 @@ pub mod message;
 pub mod protocol;
 pub mod session;
 
+mod budget;
 mod classic;
 mod dead_letter;
 mod host;
@@ -23,6 +24,7 @@ mod links;
 mod mailbox;
 mod metrics;
 mod outbox;
+mod pressure;
 mod quorum;
 mod remote;
 mod store;
@@ -48,6 +50,7 @@ use crate::raft::Groups;
 pub use metrics::Metrics;
 
 pub use message::{Death, Deaths, Message, Reason};
+pub use pressure::Shortage;
 pub use protocol::Stats;
 pub use session::{
     Attaching, Caller, ChannelId, Confirm, ConsumeError, ConsumeRequest, Consumer, Delivery, Event,
@@ -63,9 +66,18 @@ pub struct Config {
     /// `millrace.queue.consumer.unwritten.max`: messages given to a consumer without prefetch limit (or
     /// without acknowledgement) and not yet written to its socket.
     pub consumer_unwritten_max: u32,
+    /// `millrace.queue.consumer.unwritten.bytes.max`: the same in bytes; one message may exceed it.
+    pub consumer_unwritten_bytes_max: u64,
     /// `millrace.queue.cache.bytes.max`: bodies kept in memory per classic queue; older ones are read
     /// back from its log.
     pub cache_bytes_max: usize,
+    /// `millrace.queue.memory.bytes`: bodies in memory over all queues of this broker, and on their way
+    /// to one. Near it the caches give way, at it publishers wait. Not given: two fifths of the memory
+    /// of the machine or container.
+    pub memory_bytes_max: usize,
+    /// `millrace.disk.free.limit.bytes`: with less than this free on the disk of the data directory
+    /// publishers wait (RabbitMQ's `disk_free_limit`).
+    pub disk_free_bytes_min: u64,
     /// `millrace.queue.drivers`: threads that carry the classic queues of this broker.
     pub drivers: usize,
 }
@@ -75,7 +87,10 @@ impl Default for Config {
         Self {
             session_inflight_bytes_max: 16 << 20,
             consumer_unwritten_max: 2_000,
+            consumer_unwritten_bytes_max: 8 << 20,
             cache_bytes_max: 8 << 20,
+            memory_bytes_max: budget::default_bytes(),
+            disk_free_bytes_min: 50_000_000,
             drivers: 2,
         }
     }
@@ -184,6 +199,17 @@ impl Queues {
             links.delete(queue);
         }
         tokio::spawn(follow(parts.metadata.watch(), links.clone()));
+        let disk = pressure::Disk {
+            dir: parts.dir,
+            free_bytes_min: links.config().disk_free_bytes_min,
+        };
+        let budget = links.budget().clone();
+        tokio::spawn(pressure::watch(
+            Arc::downgrade(&links),
+            budget,
+            disk,
+            parts.metrics,
+        ));
         Ok(Self {
             links,
             drivers: Arc::new(Drivers {
@@ -219,6 +245,12 @@ impl Queues {
             QueueKind::Classic { home } => Some(home),
             QueueKind::Quorum { shard } => self.links.shard_leader(shard),
         }
+    }
+
+    /// What some broker of the cluster is short of, so that publishers have to wait; see
+    /// [`Session::is_blocked`].
+    pub fn pressure(&self) -> watch::Receiver<Option<Shortage>> {
+        self.links.pressure().anywhere()
     }
 
     /// Removes every ready message; the answer is how many.

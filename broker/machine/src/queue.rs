@@ -114,6 +114,9 @@ pub struct Attach {
     pub prefetch: u32,
     /// Deliveries that may be unwritten at a time (see [`Machine::written`]); 0 = no limit.
     pub window: u32,
+    /// Bytes that may be unwritten at a time, or with no window in deliveries: unsettled. One delivery may
+    /// exceed it; 0 = no limit.
+    pub window_bytes: u64,
     /// `x-priority`: higher ones are served first while they have credit.
     pub priority: i32,
 }
@@ -234,6 +237,12 @@ impl Machine {
     pub fn restore(&mut self, mut message: Message) {
         message.priority = message.priority.min(self.config.priorities);
         self.ready.push(message);
+    }
+
+    /// Takes back an enqueue whose publisher is told that it failed. False when the message has been
+    /// delivered, or has gone, already. For classic queues: their positions are in order.
+    pub fn withdraw(&mut self, position: u64) -> bool {
+        self.ready.withdraw(position)
     }
 
     pub fn attach(

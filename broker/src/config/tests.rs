@@ -39,12 +39,14 @@ fn each_refusal_names_the_key_and_what_to_do() {
 
 #[test]
 fn bounds_of_queues_and_groups_are_read_and_checked() {
-    let given = "millrace.queue.session.inflight.bytes.max=1\nmillrace.queue.consumer.unwritten.max=2\nmillrace.queue.cache.bytes.max=3\nmillrace.queue.drivers=4\nmillrace.wal.files=5\nmillrace.raft.entry.commands=6\nmillrace.raft.entry.bytes=7\nmillrace.raft.waiting.commands=8\n";
+    let given = "millrace.queue.session.inflight.bytes.max=1\nmillrace.queue.consumer.unwritten.max=2\nmillrace.queue.cache.bytes.max=3\nmillrace.queue.drivers=4\nmillrace.queue.memory.bytes=9\nmillrace.disk.free.limit.bytes=10\nmillrace.queue.consumer.unwritten.bytes.max=11\nmillrace.wal.files=5\nmillrace.raft.entry.commands=6\nmillrace.raft.entry.bytes=7\nmillrace.raft.waiting.commands=8\n";
     let config = Config::parse(SMALL, &[given.to_owned()]).expect("valid");
     let queue = &config.queue;
     assert_eq!(queue.session_inflight_bytes_max, 1);
     assert_eq!(queue.consumer_unwritten_max, 2);
     assert_eq!((queue.cache_bytes_max, queue.drivers), (3, 4));
+    assert_eq!((queue.memory_bytes_max, queue.disk_free_bytes_min), (9, 10));
+    assert_eq!(queue.consumer_unwritten_bytes_max, 11);
     let raft = &config.raft;
     assert_eq!((raft.wal_files_max, raft.entry_commands_max), (5, 6));
     assert_eq!((raft.entry_bytes_max, raft.waiting_commands_max), (7, 8));

@@ -5,6 +5,7 @@
 //! them; all else is answered by the driver itself. A queue begins and ends with the metadata image.
 
 mod hosted;
+mod outage;
 #[cfg(test)]
 mod tests;
 
@@ -23,14 +24,17 @@ use model::BrokerId;
 use self::hosted::Hosted;
 use super::dead_letter::Publisher;
 use super::host;
-use super::outbox::Outbox;
 use super::links::{Batch, Links};
 use super::metrics::Metrics;
+use super::outbox::Outbox;
 use super::protocol::QueueId;
-use super::sync::{Job, Syncer};
+use super::sync::{Syncer, Unsynced};
 
 /// Inputs handled before the queues are written and sessions answered.
 const BATCHES_MAX: usize = 1_024;
+
+/// Bytes of bodies that leave the caches at one wake-up while memory is tight.
+const SHRINK_BYTES: usize = 4 << 20;
 
 /// What a driver is told.
 pub(crate) enum Input {
@@ -39,6 +43,14 @@ pub(crate) enum Input {
     Follow(Arc<Image>),
     /// A broker is gone: its consumers leave.
     Gone(BrokerId),
+    /// A sync failed: these publishes are not safe, and the queue's log is poisoned.
+    NotSynced {
+        queue: QueueId,
+        unsynced: Vec<Unsynced>,
+        error: commitlog::Error,
+    },
+    /// Memory is tight: the caches give way.
+    Shrink,
     /// Write, close, end.
     Stop,
 }
@@ -75,6 +87,8 @@ struct Driver {
     /// Next look at a queue's clock.
     timers: BTreeSet<(i64, QueueId)>,
     touched: BTreeSet<QueueId>,
+    /// Whose caches have still to give way.
+    shrinking: Vec<QueueId>,
     outbox: Outbox,
     letters: Publisher,
 }
@@ -87,6 +101,7 @@ impl Driver {
             queues: HashMap::new(),
             timers: BTreeSet::new(),
             touched: BTreeSet::new(),
+            shrinking: Vec::new(),
             outbox: Outbox::default(),
             context,
         }
@@ -96,6 +111,7 @@ impl Driver {
     fn run(&mut self, inbox: &Receiver<Input>) -> bool {
         loop {
             let first = match self.timers.first() {
+                _ if !self.shrinking.is_empty() => inbox.recv_timeout(Duration::ZERO),
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some((due, _)) => {
                     let wait = due.saturating_sub(host::now_ms());
@@ -115,10 +131,17 @@ impl Driver {
                     Input::Batch(batch) => self.take(batch, now_ms),
                     Input::Follow(image) => self.follow(&image),
                     Input::Gone(broker) => self.gone(broker, now_ms),
+                    Input::NotSynced {
+                        queue,
+                        unsynced,
+                        error,
+                    } => self.not_synced(queue, unsynced, error, now_ms),
+                    Input::Shrink => self.shrinking = self.queues.keys().copied().collect(),
                     Input::Stop => stop = true,
                 }
             }
             self.tick(now_ms);
+            self.shrink();
             self.write(now_ms);
             self.letters.flush();
             self.context.links.answer(&mut self.outbox);
@@ -142,7 +165,7 @@ impl Driver {
                 host::missing(session, &request.op, deleted, &mut self.outbox);
                 continue;
             };
-            queue.take(session, request.op, now_ms, &mut self.outbox);
+            queue.take(session, request.op, now_ms, &self.context, &mut self.outbox);
             queue.settle_effects(
                 now_ms,
                 &self.context,
@@ -229,6 +252,51 @@ impl Driver {
         }
     }
 
+    fn not_synced(
+        &mut self,
+        id: QueueId,
+        unsynced: Vec<Unsynced>,
+        error: commitlog::Error,
+        now_ms: i64,
+    ) {
+        match self.queues.get_mut(&id) {
+            Some(queue) => {
+                queue.not_synced(unsynced, &error.into(), now_ms, &mut self.outbox);
+                self.touched.insert(id);
+            }
+            None => {
+                // Deleted, and its files with it. What was published to it is confirmed and gone.
+                tracing::debug!(queue = id, %error, "a deleted queue was not synced");
+                for unsynced in unsynced {
+                    self.outbox.confirm(unsynced.session, unsynced.publish);
+                }
+            }
+        }
+    }
+
+    /// Part of what memory has to give back.
+    fn shrink(&mut self) {
+        let mut left = SHRINK_BYTES;
+        while let Some(id) = self.shrinking.last().copied() {
+            if !self.context.links.budget().is_tight() {
+                self.shrinking.clear();
+                return;
+            }
+            if left == 0 {
+                return;
+            }
+            let queue = self.queues.get_mut(&id);
+            let freed = queue.map_or(0, |queue| queue.shrink(left));
+            if freed > 0 {
+                self.touched.insert(id);
+            }
+            if freed < left {
+                self.shrinking.pop();
+            }
+            left = left.saturating_sub(freed);
+        }
+    }
+
     fn tick(&mut self, now_ms: i64) {
         while let Some((due, id)) = self.timers.first().copied() {
             if due > now_ms {
@@ -255,15 +323,14 @@ impl Driver {
             let Some(queue) = self.queues.get_mut(&id) else {
                 continue;
             };
-            if let Some((task, publishes)) = queue.write(&mut self.outbox) {
-                let job = Job { task, publishes };
-                if let Err(job) = self.context.syncer.submit(job) {
-                    for (session, publish) in job.publishes {
-                        self.outbox.refuse(session, publish);
-                    }
+            if let Some(job) = queue.write(now_ms, &mut self.outbox)
+                && let Err(job) = self.context.syncer.submit(job)
+            {
+                for unsynced in job.waiting {
+                    self.outbox.refuse(unsynced.session, unsynced.publish);
                 }
             }
-            let timer = queue.next_timer();
+            let timer = queue.next_timer(now_ms);
             if timer != queue.timer {
                 self.timers.remove(&(queue.timer, id));
                 queue.timer = timer;
@@ -280,7 +347,7 @@ impl Driver {
         // Every one is closed, also after one that failed.
         let mut cleanly = true;
         for queue in queues.into_values() {
-            cleanly &= queue.close();
+            cleanly &= queue.close(host::now_ms());
         }
         cleanly
     }

@@ -12,10 +12,15 @@ use machine::routing;
 use machine::value::{Table, Value};
 use uuid::Uuid;
 
-use super::inflight::Inflight;
+use super::budget::MESSAGE_OVERHEAD_BYTES;
+use super::inflight::{Inflight, Permit};
 use super::links::{Batch, Host, Links};
 use super::message::{Death, Deaths, Message, Reason};
 use super::protocol::{Op, Request, SessionKey};
+
+/// Bytes of dead letters of one host that their queues have not taken yet. A host of classic queues
+/// gives nothing up beyond it until there is room; a quorum queue's bodies are in memory either way.
+const INFLIGHT_BYTES_MAX: usize = 8 << 20;
 
 /// Publishes dead letters of the queues of one host. Nobody listens to its confirms.
 pub(crate) struct Publisher {
@@ -23,8 +28,15 @@ pub(crate) struct Publisher {
     session: SessionKey,
     last: u64,
     routes: routing::Cache,
-    gathered: Vec<(Host, Vec<Request>)>,
+    gathered: Vec<Gathered>,
     inflight: Arc<Inflight>,
+}
+
+/// Dead letters for one host.
+struct Gathered {
+    host: Host,
+    requests: Vec<Request>,
+    permit: Permit,
 }
 
 impl Publisher {
@@ -37,7 +49,7 @@ impl Publisher {
             last: 0,
             routes: routing::Cache::default(),
             gathered: Vec::new(),
-            inflight: Arc::new(Inflight::new(usize::MAX)),
+            inflight: Arc::new(Inflight::new(INFLIGHT_BYTES_MAX, links.budget().clone())),
             links,
         }
     }
@@ -85,22 +97,35 @@ impl Publisher {
                 },
             };
             let host = self.links.host(target);
-            match self.gathered.iter_mut().find(|(of, _)| *of == host) {
-                Some((_, requests)) => requests.push(request),
-                None => self.gathered.push((host, vec![request])),
+            let bytes = letter.size() + MESSAGE_OVERHEAD_BYTES;
+            match self.gathered.iter_mut().find(|g| g.host == host) {
+                Some(gathered) => {
+                    gathered.requests.push(request);
+                    gathered.permit.grow(bytes);
+                }
+                None => self.gathered.push(Gathered {
+                    host,
+                    requests: vec![request],
+                    permit: self.inflight.take(bytes),
+                }),
             }
         }
         true
     }
 
+    /// Whether the queues that dead letters go to have as many of them waiting as they may have.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.inflight.is_below_bound()
+    }
+
     pub(crate) fn flush(&mut self) {
-        for (host, requests) in self.gathered.drain(..) {
+        for gathered in self.gathered.drain(..) {
             self.links.send(
-                host,
+                gathered.host,
                 Batch {
                     session: self.session,
-                    requests,
-                    permit: self.inflight.take(0),
+                    requests: gathered.requests,
+                    permit: gathered.permit,
                 },
             );
         }

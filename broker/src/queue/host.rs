@@ -13,6 +13,13 @@ use super::protocol::{Op, Outcome, Reply, Response, Resume, SessionKey, Stats};
 /// classic one may have unwritten.
 pub(crate) const UNLIMITED_PREFETCH: u32 = 2_000;
 
+/// How much of what a consumer without prefetch limit was given may be unwritten; 0 = no limit.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Window {
+    pub(crate) deliveries: u32,
+    pub(crate) bytes: u64,
+}
+
 /// What a request is answered with, once its effects are carried out.
 pub(crate) enum Answer {
     Nothing,
@@ -26,7 +33,7 @@ pub(crate) fn apply(
     machine: &mut Machine,
     session: SessionKey,
     op: &Op,
-    window: u32,
+    window: Window,
     now_ms: i64,
     effects: &mut Vec<Effect>,
 ) -> Answer {
@@ -130,12 +137,18 @@ pub(crate) fn stats(machine: &Machine, now_ms: i64) -> Stats {
     }
 }
 
-fn attach(session: SessionKey, resume: &Resume, window: u32) -> Attach {
+fn attach(session: SessionKey, resume: &Resume, window: Window) -> Attach {
+    let unlimited = resume.prefetch == 0;
     Attach {
         key: key_of(session, resume.consumer),
         exclusive: resume.exclusive,
         prefetch: resume.prefetch,
-        window: if resume.prefetch == 0 { window } else { 0 },
+        window: if unlimited { window.deliveries } else { 0 },
+        window_bytes: if unlimited || resume.no_ack {
+            window.bytes
+        } else {
+            0
+        },
         priority: resume.priority,
     }
 }

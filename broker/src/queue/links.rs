@@ -13,9 +13,11 @@ use tokio::runtime;
 use tokio::sync::watch;
 
 use super::Config;
+use super::budget::Budget;
 use super::classic::Input;
 use super::inflight::Permit;
 use super::outbox::Outbox;
+use super::pressure::Pressure;
 use super::protocol::{Op, QueueId, Reply, Request, Response, SessionKey};
 use super::remote::Remote;
 use super::session::Shared;
@@ -43,6 +45,8 @@ pub(crate) struct Batch {
 pub(crate) struct Links {
     broker: BrokerId,
     config: Config,
+    budget: Arc<Budget>,
+    pressure: Pressure,
     /// `None` in a handle without hosts.
     metadata: Option<metadata::Handle>,
     runtime: Option<runtime::Handle>,
@@ -59,6 +63,8 @@ impl Links {
     ) -> Self {
         Self {
             broker,
+            budget: Arc::new(Budget::new(config.memory_bytes_max)),
+            pressure: Pressure::default(),
             config,
             metadata,
             runtime: runtime::Handle::try_current().ok(),
@@ -91,6 +97,14 @@ impl Links {
 
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    pub(crate) fn pressure(&self) -> &Pressure {
+        &self.pressure
     }
 
     pub(crate) fn image(&self) -> Arc<Image> {
@@ -141,7 +155,7 @@ impl Links {
         usize::try_from(queue % drivers).unwrap_or(0)
     }
 
-    /// Hands a batch to its host. Never blocks: what is under way is bounded by the session.
+    /// Hands a batch to its host. Never blocks: what is under way is bounded by who sends it.
     pub(crate) fn send(&self, host: Host, batch: Batch) {
         let refused = match host {
             Host::Driver(index) => match self.drivers().get(index) {

@@ -45,6 +45,7 @@ pub struct Metrics {
     consumers: Family<Labels, Gauge>,
     oldest_ready_ms: Family<Labels, Gauge>,
     dead_lettered: Family<DeathLabels, Counter>,
+    memory_bytes: Gauge,
     /// What was last set, so that a busy queue does not look up its labels for nothing.
     known: Arc<Mutex<HashMap<Labels, Known>>>,
 }
@@ -77,7 +78,17 @@ impl Metrics {
             "Messages dead-lettered",
             m.dead_lettered.clone(),
         );
+        registry.register(
+            "millrace_queue_memory_bytes",
+            "Bodies in memory over all queues of this broker, as counted against millrace.queue.memory.bytes",
+            m.memory_bytes.clone(),
+        );
         metrics
+    }
+
+    pub(crate) fn set_memory(&self, bytes: usize) {
+        self.memory_bytes
+            .set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn observe(&self, labels: &Labels, stats: &Stats) {

@@ -25,6 +25,16 @@ pub struct Request {
     pub op: Op,
 }
 
+impl Request {
+    /// Bytes of the message that it carries; 0 without one.
+    pub(crate) fn size(&self) -> usize {
+        match &self.op {
+            Op::Publish { message, .. } => message.size(),
+            _ => 0,
+        }
+    }
+}
+
 /// How a consumer is attached. `consumer` numbers the consumers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resume {

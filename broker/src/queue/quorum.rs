@@ -6,8 +6,9 @@
 //! reply per broker, so a batch that is sent again after a lost answer has its effect once.
 //!
 //! Bodies are in memory, on every member, until their message is settled, and a snapshot holds them:
-//! live bytes of a shard are bounded by the members' memory.
+//! live bytes of a shard are bounded by the members' memory. They count in each member's `budget`.
 
+mod bodies;
 pub(crate) mod command;
 pub(crate) mod keeper;
 mod snapshot;
@@ -19,20 +20,21 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use imbl::OrdMap;
 use machine::metadata::image::{Queue, QueueKind};
 use machine::queue::{Config, Effect, Enqueued, Kind, Machine, NEVER, Reason};
 use machine::value::Table;
 use model::{BrokerId, ShardId};
 
+use self::bodies::Bodies;
 use self::command::{Command, Origin};
 use self::keeper::Outlook;
+use super::budget::Share;
 use super::dead_letter::Publisher;
-use super::host::{self, Answer, UNLIMITED_PREFETCH};
-use super::outbox::Outbox;
+use super::host::{self, Answer, UNLIMITED_PREFETCH, Window};
 use super::links::Links;
 use super::message::Message;
 use super::metrics::{Labels, Metrics};
+use super::outbox::Outbox;
 use super::protocol::codec;
 use super::protocol::{Delivered, Op, QueueId, Reply, Response, SessionKey};
 use crate::raft::{Entry, Snapshot, StateMachine};
@@ -51,14 +53,14 @@ pub(crate) struct Shard {
     outlook: Arc<Outlook>,
     outbox: Outbox,
     touched: BTreeSet<QueueId>,
+    memory: Share,
 }
 
 /// What is replicated.
 #[derive(Clone, Default)]
 struct State {
     queues: BTreeMap<QueueId, Hosted>,
-    /// By position; shared with snapshots that are being written.
-    bodies: OrdMap<u64, Arc<Message>>,
+    bodies: Bodies,
     next: u64,
     origins: BTreeMap<BrokerId, Last>,
     /// The newest queues that were here and were deleted, at most [`REMOVED_MAX`].
@@ -91,6 +93,7 @@ impl Shard {
             id,
             state: State::default(),
             leading: false,
+            memory: Share::of(links.budget()),
             letters: Publisher::new(Arc::clone(&links)),
             links,
             metrics,
@@ -214,13 +217,20 @@ impl Shard {
         } else {
             let op = capped(op);
             let machine = &mut hosted.machine;
-            let answer = host::apply(machine, session, &op, 0, now_ms, &mut effects);
+            let answer = host::apply(
+                machine,
+                session,
+                &op,
+                Window::default(),
+                now_ms,
+                &mut effects,
+            );
             match answer {
                 Answer::Nothing => {}
                 Answer::Called(call, reply) => answers.call(session, call, reply),
                 Answer::Got(call, got) => {
                     let reply = got.and_then(|got| {
-                        let message = self.state.bodies.get(&got.position)?.clone();
+                        let message = self.state.bodies.get(got.position)?.clone();
                         let delivered = Delivered {
                             position: got.position,
                             redelivered: got.redelivered,
@@ -247,7 +257,7 @@ impl Shard {
                     delivery_count,
                 } => {
                     if self.leading
-                        && let Some(message) = self.state.bodies.get(&position)
+                        && let Some(message) = self.state.bodies.get(position)
                     {
                         let delivered = Delivered {
                             position,
@@ -259,15 +269,15 @@ impl Shard {
                     }
                 }
                 Effect::Settled { position } => {
-                    self.state.bodies.remove(&position);
+                    self.state.bodies.remove(position);
                 }
                 Effect::Purged { positions } => {
                     for position in positions {
-                        self.state.bodies.remove(&position);
+                        self.state.bodies.remove(position);
                     }
                 }
                 Effect::Died { position, reason } => {
-                    if let Some(message) = self.state.bodies.remove(&position) {
+                    if let Some(message) = self.state.bodies.remove(position) {
                         self.bury(id, &message, reason, now_ms);
                     }
                 }
@@ -342,7 +352,7 @@ impl Shard {
             self.state.removed.pop_first();
         }
         for position in hosted.machine.positions() {
-            self.state.bodies.remove(&position);
+            self.state.bodies.remove(position);
         }
         for consumer in hosted.machine.consumers() {
             self.push_cancelled(consumer, false);
@@ -392,6 +402,7 @@ impl Shard {
     /// After an entry: what the keeper has to know, and what sessions hear.
     fn publish_outlook(&mut self, now_ms: i64) {
         let touched = std::mem::take(&mut self.touched);
+        self.memory.set(self.state.bodies.bytes());
         if self.leading {
             for id in touched {
                 if let Some(hosted) = self.state.queues.get(&id) {

@@ -6,6 +6,7 @@
 //! host says so ([`frame::Frame::Resync`]) and the links resume their consumers with what their sessions
 //! hold, so nothing stays lost on the way.
 
+mod announcer;
 mod broker_link;
 mod frame;
 mod pusher;
@@ -22,16 +23,16 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use model::{BrokerId, ShardId};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use uuid::Uuid;
 
 use self::frame::Frame;
 use self::pusher::Push;
 use super::classic::Input;
-use super::outbox::Outbox;
-use super::inflight::Permit;
+use super::inflight::{Arrived, Permit};
 use super::links::{Batch, Host, Links};
 use super::metrics::Metrics;
+use super::outbox::Outbox;
 use super::protocol::{Request, Response, SessionKey};
 use super::quorum::command::Batches;
 use crate::peer::{Alive, Handler, Mesh, Service};
@@ -84,6 +85,7 @@ impl Remote {
         }));
         mesh.serve(Service::Queue, Arc::new(remote.clone()));
         tokio::spawn(remote.clone().watch_peers(mesh.alive()));
+        tokio::spawn(announcer::run(mesh.clone(), links.pressure().here()));
         if let Some(images) = links.images() {
             let shards = remote.0.shards.clone();
             let (mesh, remote) = (mesh.clone(), remote.clone());
@@ -190,6 +192,7 @@ impl Remote {
 
     /// A peer does not answer any more.
     fn lost(&self, broker: BrokerId) {
+        self.0.links.pressure().set_other(broker, None);
         for driver in self.0.links.drivers() {
             // A driver that has ended has no consumers.
             drop(driver.send(Input::Gone(broker)));
@@ -201,9 +204,11 @@ impl Remote {
         }
     }
 
-    /// Batches of another broker for classic queues here.
-    fn take(&self, from: BrokerId, batches: Batches) {
+    /// Batches of another broker for classic queues here. Ends when their drivers have taken them: that
+    /// bounds what one broker may have waiting here to a frame.
+    fn take(&self, from: BrokerId, batches: Batches) -> oneshot::Receiver<()> {
         let links = &self.0.links;
+        let (arrived, taken) = Arrived::new(links.budget().clone());
         for (number, requests) in batches {
             let session = SessionKey {
                 broker: from,
@@ -215,14 +220,16 @@ impl Remote {
                 by_driver.entry(driver).or_default().push(request);
             }
             for (driver, requests) in by_driver {
+                let bytes = requests.iter().map(Request::size).sum();
                 let batch = Batch {
                     session,
                     requests,
-                    permit: Permit::none(),
+                    permit: arrived.take(bytes),
                 };
                 links.send(Host::Driver(driver), batch);
             }
         }
+        taken
     }
 
     fn deliver(&self, from: BrokerId, pushes: Vec<Push>) {
@@ -248,8 +255,8 @@ impl Handler for Remote {
                 async move { shards.propose(shard, command).await.encode() }.boxed()
             }
             Ok(Frame::Classic(batches)) => {
-                self.take(from, batches);
-                futures::future::ready(Bytes::new()).boxed()
+                let taken = self.take(from, batches);
+                taken.map(|_| Bytes::new()).boxed()
             }
             Ok(Frame::Push(pushes)) => {
                 self.deliver(from, pushes);
@@ -257,6 +264,10 @@ impl Handler for Remote {
             }
             Ok(Frame::Resync) => {
                 self.resume_from(from);
+                futures::future::ready(Bytes::new()).boxed()
+            }
+            Ok(Frame::Shortage(shortage)) => {
+                self.0.links.pressure().set_other(from, shortage);
                 futures::future::ready(Bytes::new()).boxed()
             }
             Err(error) => {

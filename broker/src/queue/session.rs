@@ -102,6 +102,8 @@ pub struct Session {
     gathered: Vec<Gathered>,
     next_channel: u32,
     next_consumer: u32,
+    /// Shortage during which this session last published.
+    published_in: Option<u64>,
     /// Consumer that stands for the unacknowledged gets of a channel on a queue.
     getters: HashMap<(ChannelId, u64), Consumer>,
 }
@@ -180,7 +182,10 @@ pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
             first: 1,
             open: VecDeque::new(),
         }),
-        inflight: Arc::new(Inflight::new(links.config().session_inflight_bytes_max)),
+        inflight: Arc::new(Inflight::new(
+            links.config().session_inflight_bytes_max,
+            links.budget().clone(),
+        )),
     });
     links.register(key, &shared);
     let session = Session {
@@ -189,6 +194,7 @@ pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
         gathered: Vec::new(),
         next_channel: 0,
         next_consumer: 0,
+        published_in: None,
         getters: HashMap::new(),
     };
     let events = Events {
@@ -238,6 +244,9 @@ impl Session {
         routed: &[Arc<Queue>],
         message: Message,
     ) {
+        if let Some(episode) = self.links.pressure().episode() {
+            self.published_in = Some(episode);
+        }
         let message = Arc::new(message);
         let hosts = u32::try_from(routed.len()).unwrap_or(u32::MAX);
         let publish = self.shared.publishes.lock().open(Open {
@@ -259,10 +268,22 @@ impl Session {
         }
     }
 
-    /// Waits until the bytes published and not yet taken by their queues are below the bound. A front
-    /// awaits it before it reads its socket again.
+    /// Waits until the bytes published and not yet taken by their queues are below the bound and the
+    /// session is not blocked. A front awaits it before it reads its socket again. Cancel-safe.
     pub async fn capacity(&self) {
         self.shared.inflight.below_bound().await;
+        if self.is_blocked() {
+            let mut shortage = self.links.pressure().anywhere();
+            // The sender lives as long as this session.
+            let _over = shortage.wait_for(|_| !self.is_blocked()).await;
+        }
+    }
+
+    /// Some broker is short of memory or disk and this session has published since it is: it gets no
+    /// further before that is over. The front says so to its client (`connection.blocked`).
+    pub fn is_blocked(&self) -> bool {
+        let episode = self.links.pressure().episode();
+        episode.is_some() && episode == self.published_in
     }
 
     /// Settles deliveries, in this order. A receipt that is no longer open is ignored.

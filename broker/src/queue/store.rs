@@ -1,21 +1,29 @@
 //! Bodies of one classic queue: in memory while they fit, in a log of its own when they must survive or
 //! when memory is full, read back by position.
 //!
-//! A position is an offset of the log; a message that stays in memory only leaves a gap there. A record
-//! is a message (key: kind 0 and envelope, value: body) or a settlement (key: kind 1 and positions).
-//! Appends gather until [`Store::append`]: one write per wake-up. Recovery replays the whole log and
-//! keeps the persistent messages without a settlement; segments that hold none are deleted from the head.
+//! A position is an offset of the log; a message that stays in memory only leaves a gap there, and gets a
+//! place of its own in the log when memory has to be given back. Appends gather until [`Store::append`]:
+//! one write per wake-up. After a failure nothing is forgotten: the append is tried again, or
+//! `store/recovery.rs` opens the log anew.
 
-use std::collections::{BTreeMap, VecDeque};
+mod live;
+mod record;
+mod recovery;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use commitlog::{Log, Shutdown, SyncTask};
-use machine::queue::NEVER;
 use model::Offset;
-use model::batch::{self, Builder, Record};
+use model::batch;
 
+use self::live::Live;
+use self::record::{Batches, Entry, Unwritten};
+use super::budget::MESSAGE_OVERHEAD_BYTES;
 use super::message::Message;
 use super::protocol::codec;
 
@@ -23,15 +31,11 @@ use super::protocol::codec;
 const SEGMENT_BYTES: u64 = 32 << 20;
 /// Bytes of its offset index: one entry per 4 KiB of log.
 const INDEX_BYTES_MAX: usize = 128 << 10;
-/// A batch is closed beyond this, so that reading one message back does not read much more.
-const BATCH_BYTES_MAX: usize = 64 << 10;
 /// Bytes read at once when messages come back from the log.
 const READ_BYTES: usize = 256 << 10;
-/// Positions of one settlement record.
-const SETTLED_MAX: usize = 8_192;
-
-const MESSAGE: u8 = 0;
-const SETTLED: u8 = 1;
+/// A sync is due when this much is not synced, also when nobody waits for it: what a failed sync puts
+/// in doubt is read back and written again.
+const UNSYNCED_BYTES_MAX: u64 = 8 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -43,6 +47,8 @@ pub(crate) enum Error {
     Record(#[from] codec::Malformed),
     #[error("the directory of a queue cannot be removed")]
     Remove(#[source] std::io::Error),
+    #[error("the log of a queue is closed after a failure")]
+    Closed,
 }
 
 #[derive(Clone, Debug)]
@@ -58,13 +64,18 @@ pub(crate) struct Store {
     config: Config,
     /// Made with the first record.
     log: Option<Log>,
+    /// The log could not be opened: what is only there cannot be read.
+    closed: bool,
     next: u64,
     memory: BTreeMap<u64, Kept>,
     memory_bytes: usize,
-    /// Read back and not asked for yet.
+    /// Read back and not asked for yet, by place in the log.
     ahead: BTreeMap<u64, Arc<Message>>,
-    /// To be written at the next [`Store::append`].
-    unwritten: Vec<(u64, i64, Arc<Message>)>,
+    ahead_bytes: usize,
+    /// Where in the log those are that were in memory only and had to leave it.
+    moved: BTreeMap<u64, u64>,
+    /// To be written at the next [`Store::append`], in order.
+    unwritten: Vec<Unwritten>,
     settled: Vec<u64>,
     live: Live,
     /// Bytes appended since the head was last looked at.
@@ -77,31 +88,23 @@ struct Kept {
 }
 
 impl Store {
-    /// Opens what there is; the messages are those to be restored, in order.
-    pub(crate) fn open(config: Config) -> Result<(Self, Vec<machine::queue::Message>), Error> {
-        let mut store = Self {
+    /// Nothing is known before [`Store::open`].
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
             config,
             log: None,
+            closed: true,
             next: 0,
             memory: BTreeMap::new(),
             memory_bytes: 0,
             ahead: BTreeMap::new(),
+            ahead_bytes: 0,
+            moved: BTreeMap::new(),
             unwritten: Vec::new(),
             settled: Vec::new(),
             live: Live::default(),
             untrimmed: 0,
-        };
-        let mut messages = Vec::new();
-        if store.config.dir.exists() {
-            let log = store.open_log()?;
-            store.next = position(log.end_offset());
-            messages = replay(&log)?;
-            for message in &messages {
-                store.live.add(message.position);
-            }
-            store.log = Some(log);
         }
-        Ok((store, messages))
     }
 
     fn open_log(&self) -> Result<Log, Error> {
@@ -120,53 +123,87 @@ impl Store {
         Ok(log)
     }
 
+    /// Whether the log has to be opened (anew) before it takes anything.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.closed || self.log.as_ref().is_some_and(Log::is_poisoned)
+    }
+
     /// The position that the next [`Store::put`] gives.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Keeps a message. With `durable` it is in the log after the next append; without, only when
-    /// memory is full.
-    pub(crate) fn put(&mut self, now_ms: i64, message: Arc<Message>, durable: bool) {
-        let position = self.next;
+    /// Bytes of memory that bodies take here.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.memory_bytes + self.memory.len() * MESSAGE_OVERHEAD_BYTES + self.ahead_bytes
+    }
+
+    /// Keeps a message. With `durable` it is in the log after the next append; without, only when it may
+    /// not be `cached` or the cache is full.
+    pub(crate) fn put(&mut self, now_ms: i64, message: Arc<Message>, durable: bool, cached: bool) {
+        let at = self.next;
         self.next += 1;
-        let fits = self.memory_bytes + message.size() <= self.config.cache_bytes_max;
+        let fits = cached && self.memory_bytes + message.size() <= self.config.cache_bytes_max;
         let logged = durable || !fits;
         if logged {
-            self.live.add(position);
-            self.unwritten.push((position, now_ms, message.clone()));
+            self.live.add(at);
+            self.unwritten.push(Unwritten {
+                at,
+                time_ms: now_ms,
+                message: message.clone(),
+            });
         }
         if fits {
             self.memory_bytes += message.size();
-            self.memory.insert(position, Kept { message, logged });
+            self.memory.insert(at, Kept { message, logged });
         }
     }
 
-    /// The message at a position that is not settled.
+    /// The message at a position that is not settled. None: its body is lost.
     pub(crate) fn get(&mut self, position: u64) -> Result<Option<Arc<Message>>, Error> {
         if let Some(kept) = self.memory.get(&position) {
             return Ok(Some(kept.message.clone()));
         }
-        if let Some(message) = self.ahead.remove(&position) {
+        let at = self.place(position);
+        if let Some(message) = self.take_ahead(at) {
             return Ok(Some(message));
         }
-        let unwritten = self.unwritten.binary_search_by_key(&position, |u| u.0);
-        if let Ok(at) = unwritten {
-            return Ok(self
-                .unwritten
-                .get(at)
-                .map(|(_, _, message)| message.clone()));
+        if let Ok(index) = self.unwritten.binary_search_by_key(&at, |u| u.at) {
+            return Ok(self.unwritten.get(index).map(|u| u.message.clone()));
         }
-        self.read(position)?;
-        Ok(self.ahead.remove(&position))
+        self.read(at)?;
+        Ok(self.take_ahead(at))
+    }
+
+    fn place(&self, position: u64) -> u64 {
+        if self.moved.is_empty() {
+            return position;
+        }
+        self.moved.get(&position).copied().unwrap_or(position)
+    }
+
+    fn take_ahead(&mut self, at: u64) -> Option<Arc<Message>> {
+        let message = self.ahead.remove(&at)?;
+        self.ahead_bytes = self.ahead_bytes.saturating_sub(message.size());
+        Some(message)
+    }
+
+    fn forget_ahead(&mut self) {
+        self.ahead.clear();
+        self.ahead_bytes = 0;
     }
 
     fn read(&mut self, from: u64) -> Result<(), Error> {
-        self.ahead.clear();
-        let Some(log) = &self.log else {
-            return Ok(());
+        self.forget_ahead();
+        if self.closed {
+            return Err(Error::Closed);
+        }
+        let runs = match &self.log {
+            // Beyond the end is nothing.
+            Some(log) if offset(from) < log.end_offset() => log.read(offset(from), READ_BYTES)?,
+            _ => return Ok(()),
         };
-        for run in log.read(offset(from), READ_BYTES)? {
+        for run in runs {
             for batch in batch::split(run)? {
                 for record in batch.records() {
                     let record = record?;
@@ -174,7 +211,8 @@ impl Store {
                     if at < from || self.memory.contains_key(&at) {
                         continue;
                     }
-                    if let Entry::Message(message) = parse(&record)? {
+                    if let Entry::Message(message) = Entry::parse(&record)? {
+                        self.ahead_bytes += message.size();
                         self.ahead.insert(at, Arc::new(message));
                     }
                 }
@@ -185,24 +223,63 @@ impl Store {
 
     /// The message at `position` is done with.
     pub(crate) fn settle(&mut self, position: u64) {
-        self.ahead.remove(&position);
-        let logged = match self.memory.remove(&position) {
-            Some(kept) => {
-                self.memory_bytes -= kept.message.size();
-                kept.logged
+        if let Some(kept) = self.memory.remove(&position) {
+            self.memory_bytes -= kept.message.size();
+            if !kept.logged {
+                return;
             }
-            None => true,
-        };
-        if logged {
-            self.live.remove(position);
-            self.settled.push(position);
+        } else if let Some(at) = self.moved.remove(&position) {
+            // A restart forgets it by itself.
+            self.take_ahead(at);
+            self.live.remove(at);
+            return;
         }
+        self.take_ahead(position);
+        self.live.remove(position);
+        self.settled.push(position);
     }
 
-    /// Writes what has gathered, in one go. True when there was something.
+    /// Settles messages of the last [`Store::put`]s that shall not be written either.
+    pub(crate) fn withdraw(&mut self, positions: &[u64]) {
+        for position in positions {
+            self.settle(*position);
+        }
+        self.unwritten.retain(|u| !positions.contains(&u.at));
+    }
+
+    /// Moves bodies out of memory, those last that are delivered first, until `bytes` are free or none is
+    /// left. What was only there is in the log after the next append. How many bytes it was.
+    pub(crate) fn evict(&mut self, bytes: usize) -> usize {
+        let before = self.held_bytes();
+        self.forget_ahead();
+        while before - self.held_bytes() < bytes {
+            let Some((position, kept)) = self.memory.pop_last() else {
+                break;
+            };
+            self.memory_bytes -= kept.message.size();
+            if !kept.logged {
+                let at = self.next;
+                self.next += 1;
+                self.live.add(at);
+                self.moved.insert(position, at);
+                self.unwritten.push(Unwritten {
+                    at,
+                    time_ms: 0,
+                    message: kept.message,
+                });
+            }
+        }
+        before - self.held_bytes()
+    }
+
+    /// Writes what has gathered, in one go. True when there was something. After an error all of it is
+    /// still there to be written.
     pub(crate) fn append(&mut self) -> Result<bool, Error> {
         if self.unwritten.is_empty() && self.settled.is_empty() {
             return Ok(false);
+        }
+        if self.closed {
+            return Err(Error::Closed);
         }
         let batches = self.batches();
         if self.log.is_none() {
@@ -211,42 +288,29 @@ impl Store {
         if let Some(log) = &mut self.log {
             log.append(&batches)?;
         }
+        self.unwritten.clear();
+        self.settled.clear();
         self.untrimmed += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         if self.untrimmed > SEGMENT_BYTES {
             self.untrimmed = 0;
-            self.trim()?;
+            if let Err(error) = self.trim() {
+                // Tried again with the next segment.
+                tracing::warn!(dir = %self.config.dir.display(), %error, "old segments of a queue remain");
+            }
         }
         Ok(true)
     }
 
     fn batches(&mut self) -> Vec<Bytes> {
-        let mut batches = Vec::new();
-        let mut builder = Builder::default();
-        let mut expected = None;
-        let mut key = BytesMut::new();
-        for (position, time, message) in self.unwritten.drain(..) {
-            if expected != Some(position) || builder.size_bytes() > BATCH_BYTES_MAX {
-                batches.extend(std::mem::take(&mut builder).build());
-                builder = Builder::new(offset(position));
-            }
-            key.clear();
-            key.put_u8(MESSAGE);
-            codec::put_envelope(&mut key, &message);
-            builder.push(time, Some(&key), Some(&message.body));
-            expected = Some(position + 1);
+        let mut batches = Batches::default();
+        for unwritten in &self.unwritten {
+            batches.message(unwritten);
         }
-        batches.extend(builder.build());
-        for positions in self.settled.chunks(SETTLED_MAX) {
-            key.clear();
-            key.put_u8(SETTLED);
-            codec::put_positions(&mut key, positions);
-            let mut builder = Builder::new(offset(self.next));
+        for positions in self.settled.chunks(record::SETTLED_MAX) {
+            batches.settled(self.next, positions);
             self.next += 1;
-            builder.push(0, Some(&key), None);
-            batches.extend(builder.build());
         }
-        self.settled.clear();
-        batches
+        batches.build()
     }
 
     /// Deletes segments at the head that hold nothing unsettled.
@@ -258,6 +322,12 @@ impl Store {
             log.remove_retired(i64::MAX)?;
         }
         Ok(())
+    }
+
+    /// Whether so much is not synced that it shall be, though nobody waits.
+    pub(crate) fn wants_sync(&self) -> bool {
+        let log = self.log.as_ref();
+        log.is_some_and(|log| log.unsynced_bytes() > UNSYNCED_BYTES_MAX)
     }
 
     /// A sync of everything appended so far; `None` when all of it is durable.
@@ -272,6 +342,7 @@ impl Store {
         self.append()?;
         match self.log {
             Some(log) => Ok(log.close()?),
+            None if self.closed => Err(Error::Closed),
             None => Ok(()),
         }
     }
@@ -290,125 +361,10 @@ pub(crate) fn remove(dir: &Path) -> Result<(), Error> {
     }
 }
 
-enum Entry {
-    Message(Message),
-    Settled(Vec<u64>),
-}
-
-fn parse(record: &Record) -> Result<Entry, Error> {
-    let mut key = record.key.clone().unwrap_or_default();
-    match key.try_get_u8() {
-        Ok(MESSAGE) => {
-            let mut message = codec::envelope(&mut key)?;
-            message.body = record.value.clone().unwrap_or_default();
-            Ok(Entry::Message(message))
-        }
-        Ok(SETTLED) => Ok(Entry::Settled(codec::positions(&mut key)?)),
-        _ => Err(codec::Malformed.into()),
-    }
-}
-
-/// Persistent messages without a settlement.
-fn replay(log: &Log) -> Result<Vec<machine::queue::Message>, Error> {
-    let mut messages = BTreeMap::new();
-    let mut from = log.start_offset();
-    while from < log.end_offset() {
-        let runs = log.read(from, READ_BYTES)?;
-        let mut last = from;
-        for run in runs {
-            for batch in batch::split(run)? {
-                last = batch.header.next_offset();
-                for record in batch.records() {
-                    let record = record?;
-                    match parse(&record)? {
-                        Entry::Message(message) if message.persistent => {
-                            let message = restored(&record, &message);
-                            messages.insert(message.position, message);
-                        }
-                        Entry::Message(_) => {}
-                        Entry::Settled(positions) => {
-                            for position in positions {
-                                messages.remove(&position);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        if last <= from {
-            break;
-        }
-        from = last;
-    }
-    Ok(messages.into_values().collect())
-}
-
-fn restored(record: &Record, message: &Message) -> machine::queue::Message {
-    let deadline_ms = message.expiration.map_or(NEVER, |ttl| {
-        record
-            .timestamp
-            .saturating_add(i64::try_from(ttl).unwrap_or(NEVER))
-    });
-    machine::queue::Message {
-        position: position(record.offset),
-        size: u32::try_from(message.size()).unwrap_or(u32::MAX),
-        enqueued_ms: record.timestamp,
-        deadline_ms,
-        priority: message.priority.unwrap_or(0),
-        delivery_count: 0,
-        redelivered: false,
-    }
-}
-
 fn offset(position: u64) -> Offset {
     Offset(i64::try_from(position).unwrap_or(i64::MAX))
 }
 
 fn position(offset: Offset) -> u64 {
     u64::try_from(offset.0).unwrap_or(0)
-}
-
-/// How many logged positions are unsettled, by bucket of 32 positions: an eighth of a byte per message.
-#[derive(Default)]
-struct Live {
-    base: u64,
-    counts: VecDeque<u32>,
-}
-
-const BUCKET_BITS: u32 = 5;
-
-impl Live {
-    fn add(&mut self, position: u64) {
-        let bucket = position >> BUCKET_BITS;
-        if self.counts.is_empty() {
-            self.base = bucket;
-        }
-        let Some(at) = bucket.checked_sub(self.base) else {
-            return;
-        };
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
-        while self.counts.len() <= at {
-            self.counts.push_back(0);
-        }
-        if let Some(count) = self.counts.get_mut(at) {
-            *count += 1;
-        }
-    }
-
-    fn remove(&mut self, position: u64) {
-        let bucket = (position >> BUCKET_BITS).checked_sub(self.base);
-        let at = bucket.and_then(|at| usize::try_from(at).ok());
-        if let Some(count) = at.and_then(|at| self.counts.get_mut(at)) {
-            *count = count.saturating_sub(1);
-        }
-        while self.counts.front() == Some(&0) {
-            self.counts.pop_front();
-            self.base += 1;
-        }
-    }
-
-    /// Nothing below is needed.
-    fn first(&self) -> Option<u64> {
-        (!self.counts.is_empty()).then_some(self.base << BUCKET_BITS)
-    }
 }

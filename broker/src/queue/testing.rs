@@ -66,6 +66,11 @@ impl Broker {
 
     /// The home broker of all queues, and another broker that knows it; both hear the same metadata.
     pub(super) async fn pair() -> (Self, Self) {
+        Self::pair_with(Config::default()).await
+    }
+
+    /// As [`Self::pair`], the home broker with these bounds.
+    pub(super) async fn pair_with(bounds: Config) -> (Self, Self) {
         let (mesh, address) = mesh(HERE).await;
         let (other_mesh, other_address) = self::mesh(THERE).await;
         mesh.set_peers(BTreeMap::from([(THERE, other_address)]));
@@ -75,16 +80,26 @@ impl Broker {
             let answers = alive.wait_for(|alive| alive.is_alive(peer));
             answers.await.unwrap();
         }
-        let home = Self::new().with(HERE, mesh);
-        let other = Self::new().with(THERE, other_mesh);
+        let home = Self::new().with(HERE, mesh, bounds);
+        let other = Self::new().with(THERE, other_mesh, Config::default());
         (home, other)
     }
 
-    fn with(self, broker: BrokerId, mesh: Mesh) -> Self {
+    fn with(self, broker: BrokerId, mesh: Mesh, bounds: Config) -> Self {
         self.queues.close();
         let image = Image::clone(&self.metadata.image());
         let metadata = metadata::Handle::in_memory(broker, image);
-        Self::meshed(self.dir, metadata, mesh)
+        Self::on(
+            self.dir,
+            metadata,
+            mesh,
+            crate::raft::Config::default(),
+            bounds,
+        )
+    }
+
+    pub(super) fn bounded(bounds: Config) -> Self {
+        Self::new().with(HERE, Mesh::alone(HERE), bounds)
     }
 
     /// Its shards take commands of at most `bytes`.
@@ -97,15 +112,13 @@ impl Broker {
             wal_file_bytes: bytes * 2,
             ..crate::raft::Config::default()
         };
-        Self::on(broker.dir, metadata, Mesh::alone(HERE), raft)
+        let mesh = Mesh::alone(HERE);
+        Self::on(broker.dir, metadata, mesh, raft, Config::default())
     }
 
     pub(super) fn over(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle) -> Self {
-        Self::meshed(dir, metadata, Mesh::alone(HERE))
-    }
-
-    fn meshed(dir: Arc<tempfile::TempDir>, metadata: metadata::Handle, mesh: Mesh) -> Self {
-        Self::on(dir, metadata, mesh, crate::raft::Config::default())
+        let (mesh, raft) = (Mesh::alone(HERE), crate::raft::Config::default());
+        Self::on(dir, metadata, mesh, raft, Config::default())
     }
 
     fn on(
@@ -113,9 +126,10 @@ impl Broker {
         metadata: metadata::Handle,
         mesh: Mesh,
         raft: crate::raft::Config,
+        bounds: Config,
     ) -> Self {
         let parts = Parts {
-            config: Config::default(),
+            config: bounds,
             dir: dir.path().to_owned(),
             opened_after: Shutdown::Unclean,
             metadata: metadata.clone(),

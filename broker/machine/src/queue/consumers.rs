@@ -31,6 +31,10 @@ pub(super) struct Consumer {
     /// Deliveries not settled, by position, with their place in the queue's delivery order.
     pub(super) taken: BTreeMap<u64, (u64, Message)>,
     pub(super) unwritten: u32,
+    /// Sizes of those, in order, where a window in bytes is set beside one in deliveries.
+    unwritten_sizes: VecDeque<u32>,
+    /// What the window in bytes counts, where there is one.
+    window_used: u64,
     waiting: bool,
 }
 
@@ -51,6 +55,8 @@ impl Consumer {
             order: 0,
             taken: BTreeMap::new(),
             unwritten: 0,
+            unwritten_sizes: VecDeque::new(),
+            window_used: 0,
             waiting: false,
         }
     }
@@ -60,6 +66,37 @@ impl Consumer {
         self.state == State::Consuming
             && below(self.attach.prefetch, self.taken.len())
             && below(self.attach.window, self.unwritten as usize)
+            && (self.attach.window_bytes == 0 || self.window_used < self.attach.window_bytes)
+    }
+
+    fn count_in(&mut self, size: u32) {
+        self.unwritten = self.unwritten.saturating_add(1);
+        if self.attach.window_bytes > 0 {
+            self.window_used += u64::from(size);
+            if self.attach.window > 0 {
+                self.unwritten_sizes.push_back(size);
+            }
+        }
+    }
+
+    fn count_written(&mut self, count: u32) {
+        self.unwritten = self.unwritten.saturating_sub(count);
+        let count = self.unwritten_sizes.len().min(count as usize);
+        let sizes = self.unwritten_sizes.drain(..count).map(u64::from);
+        self.window_used = self.window_used.saturating_sub(sizes.sum());
+    }
+
+    fn count_released(&mut self, size: u32) {
+        if self.attach.window_bytes > 0 && self.attach.window == 0 {
+            self.window_used = self.window_used.saturating_sub(u64::from(size));
+        }
+    }
+
+    /// Whoever was told of deliveries may not have heard, and will not say that they are written.
+    fn forget_unwritten(&mut self) {
+        if self.attach.window > 0 {
+            self.count_written(u32::MAX);
+        }
     }
 }
 
@@ -181,13 +218,15 @@ impl Consumers {
                 exclusive: false,
                 prefetch: 0,
                 window: 0,
+                window_bytes: 0,
                 priority: 0,
             })
         });
+        let size = message.size;
         consumer.taken.insert(message.position, (delivery, message));
         self.taken += 1;
         if consumer.state != State::Holding {
-            consumer.unwritten = consumer.unwritten.saturating_add(1);
+            consumer.count_in(size);
             self.take_turn(key);
         }
     }
@@ -195,6 +234,7 @@ impl Consumers {
     pub(super) fn release(&mut self, key: ConsumerKey, position: u64) -> Option<Message> {
         let consumer = self.by_key.get_mut(&key)?;
         let (_, message) = consumer.taken.remove(&position)?;
+        consumer.count_released(message.size);
         self.taken -= 1;
         Some(message)
     }
@@ -215,6 +255,10 @@ impl Consumers {
             .partition(|(position, _)| held.contains(position));
         consumer.taken = kept;
         let lost: BTreeMap<u64, (u64, Message)> = lost;
+        for (_, message) in lost.values() {
+            consumer.count_released(message.size);
+        }
+        consumer.forget_unwritten();
         self.taken -= lost.len() as u64;
         lost.into_values().collect()
     }
@@ -240,7 +284,7 @@ impl Consumers {
 
     pub(super) fn written(&mut self, key: ConsumerKey, count: u32) {
         if let Some(consumer) = self.by_key.get_mut(&key) {
-            consumer.unwritten = consumer.unwritten.saturating_sub(count);
+            consumer.count_written(count);
             self.refresh(key);
         }
     }

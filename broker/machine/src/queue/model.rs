@@ -279,6 +279,7 @@ fn walk(seed: u64, config: &Config, steps: usize) {
                     exclusive: false,
                     prefetch,
                     window: 0,
+                    window_bytes: 0,
                     priority,
                 };
                 machine.attach(now, attach, &mut effects).unwrap();

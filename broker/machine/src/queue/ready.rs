@@ -125,6 +125,16 @@ impl Ready {
         popped.inspect(|message| self.count_out(message))
     }
 
+    /// Takes a message out that was pushed and not taken since. Whether it was there.
+    pub(super) fn withdraw(&mut self, position: u64) -> bool {
+        let mut lanes = self.lanes.iter_mut();
+        let withdrawn = lanes.find_map(|(of, lane)| lane.withdraw(position, *of));
+        if let Some(message) = &withdrawn {
+            self.count_out(message);
+        }
+        withdrawn.is_some()
+    }
+
     /// The first head that `dead` says yes to, taken out.
     pub(super) fn pop_head_where(&mut self, dead: impl Fn(&Message) -> bool) -> Option<Message> {
         if self.mortal == 0 {
@@ -258,6 +268,33 @@ impl Lane {
         if self.fresh.is_empty() && self.fresh.capacity() > KEPT_SLOTS {
             // A backlog that was drained gives its memory back.
             self.fresh = VecDeque::new();
+        }
+        Some(message)
+    }
+
+    /// Positions of a lane ascend where this is asked.
+    fn withdraw(&mut self, position: u64, priority: u8) -> Option<Message> {
+        let found = self.fresh.binary_search_by_key(&position, |s| s.position);
+        let at = found.ok()?;
+        // Newest first: it is one of the last.
+        let mut behind = u32::try_from(self.fresh.len() - at - 1).unwrap_or(u32::MAX);
+        let run = self.times.iter_mut().rev().find(|(count, _)| {
+            let here = behind < *count;
+            if !here {
+                behind -= *count;
+            }
+            here
+        });
+        let (count, enqueued_ms) = run?;
+        *count -= 1;
+        let (emptied, enqueued_ms) = (*count == 0, *enqueued_ms);
+        if emptied {
+            self.times.retain(|(count, _)| *count > 0);
+        }
+        let slot = self.fresh.remove(at)?;
+        let message = self.full(slot, enqueued_ms, priority);
+        if slot.ttl == IN_EXACT {
+            self.exact.remove(&slot.position);
         }
         Some(message)
     }

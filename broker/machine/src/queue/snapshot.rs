@@ -124,6 +124,8 @@ fn take_consumer(bytes: &mut &[u8]) -> Result<(Consumer, bool), Corrupt> {
         exclusive: byte(bytes)? != 0,
         prefetch: take_u32(bytes)?,
         window: take_u32(bytes)?,
+        // Of classic queues, which have no snapshots.
+        window_bytes: 0,
         priority: i32::try_from(take_signed(bytes)?).map_err(|_| Corrupt)?,
     });
     consumer.state = match byte(bytes)? {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use machine::metadata::command::Command;
+use machine::metadata::image::Queue;
 use machine::value::Value;
 
 use crate::queue::testing::{Broker, message, text, transient};
@@ -320,4 +321,112 @@ async fn a_queue_that_cannot_be_opened_leaves_the_directory_unclean() {
     std::fs::write(&files, "no directory").unwrap();
     let again = Broker::over(broker.dir, broker.metadata);
     assert!(!again.queues.close());
+}
+
+/// What stands where the files of a queue would be.
+fn files(broker: &Broker, queue: &Queue) -> std::path::PathBuf {
+    broker.dir.path().join("queues").join(queue.id.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_whose_disk_took_nothing_refuses_and_then_serves_again() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    assert!(client.put(&queue, transient("in memory")).await);
+    let files = files(&broker, &queue);
+    std::fs::write(&files, "no directory").unwrap();
+    assert!(!client.put(&queue, message("refused")).await);
+    assert!(!client.put(&queue, transient("refused, too")).await);
+    let stats = client.session.stats(&queue).await.unwrap();
+    assert_eq!(stats.ready, 1, "what is refused is not kept");
+    std::fs::remove_file(&files).unwrap();
+    while !client.put(&queue, message("later")).await {}
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(2).await, ["in memory", "later"]);
+    assert!(client.deliveries.iter().all(|d| !d.redelivered));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_failed_sync_nothing_confirmed_is_lost_and_nothing_delivered_twice() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    for body in ["1", "2"] {
+        assert!(client.put(&queue, message(body)).await);
+    }
+    assert!(client.put(&queue, transient("3")).await);
+    client.consume(&queue, 1).await;
+    assert_eq!(client.bodies(1).await, ["1"]);
+    // A sync ends with this file.
+    let point = files(&broker, &queue).join("recovery-point");
+    let synced = std::fs::read(&point).unwrap();
+    std::fs::remove_file(&point).unwrap();
+    std::fs::create_dir(&point).unwrap();
+    assert!(!client.put(&queue, message("refused")).await);
+    std::fs::remove_dir(&point).unwrap();
+    std::fs::write(&point, synced).unwrap();
+    while !client.put(&queue, message("4")).await {}
+    let mut delivered = Vec::new();
+    for _ in 0..4 {
+        delivered.extend(client.bodies(1).await);
+        assert!(client.deliveries.iter().all(|d| !d.redelivered));
+        client.settle_all(Outcome::Ack);
+    }
+    assert_eq!(delivered, ["1", "2", "3", "4"]);
+    assert!(client.put(&queue, message("5")).await);
+    let broker = broker.restart();
+    let mut client = broker.client();
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(1).await, ["5"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_could_not_be_opened_has_its_messages_when_it_can() {
+    let broker = Broker::new();
+    let queue = broker.declare("q", true, &[]).await;
+    assert!(broker.client().put(&queue, message("kept")).await);
+    assert!(broker.queues.close());
+    let files = files(&broker, &queue);
+    let aside = broker.dir.path().join("aside");
+    std::fs::rename(&files, &aside).unwrap();
+    std::fs::write(&files, "no directory").unwrap();
+    let broker = Broker::over(broker.dir, broker.metadata);
+    let mut client = broker.client();
+    let unavailable = queue::Error::Unavailable("q".into());
+    let got = client.session.get(client.channel, &queue, true).await;
+    assert_eq!(got.unwrap_err(), unavailable);
+    std::fs::remove_file(&files).unwrap();
+    std::fs::rename(&aside, &files).unwrap();
+    while client.session.stats(&queue).await.is_err() {}
+    client.consume(&queue, 0).await;
+    assert_eq!(client.bodies(1).await, ["kept"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backlog_that_expires_at_once_is_dead_lettered_whole_and_in_order() {
+    let broker = Broker::new();
+    let dead = broker.declare("dead", true, &[]).await;
+    let arguments = [
+        ("x-message-ttl", Value::Int(1)),
+        ("x-dead-letter-exchange", Value::String(String::new())),
+        (
+            "x-dead-letter-routing-key",
+            Value::String("dead".to_owned()),
+        ),
+    ];
+    let queue = broker.declare("q", true, &arguments).await;
+    let mut client = broker.client();
+    let filler = "x".repeat(100 << 10);
+    // More than may be on its way at a time.
+    for number in 0..300 {
+        client.session.capacity().await;
+        client.send(&queue, transient(&format!("{number} {filler}")));
+        client.session.flush();
+    }
+    client.consume(&dead, 0).await;
+    let bodies = client.bodies(300).await;
+    for (number, body) in bodies.iter().enumerate() {
+        assert!(body.starts_with(&format!("{number} ")), "place {number}");
+    }
 }

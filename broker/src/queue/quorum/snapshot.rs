@@ -44,7 +44,7 @@ pub(super) fn write(state: &State, to: &mut dyn Write) -> io::Result<()> {
         codec::put_bytes(&mut out, &machine);
     }
     codec::put_uint(&mut out, state.bodies.len() as u64);
-    for (position, message) in &state.bodies {
+    for (position, message) in state.bodies.iter() {
         codec::put_uint(&mut out, *position);
         codec::put_message(&mut out, message);
         if out.len() > CHUNK_BYTES {

@@ -12,8 +12,8 @@ use tokio::sync::{Notify, mpsc};
 use super::frame::Frame;
 use super::{Remote, gather, respond};
 use crate::peer::Service;
-use crate::queue::outbox::Outbox;
 use crate::queue::links::{Batch, Links, unavailable};
+use crate::queue::outbox::Outbox;
 use crate::queue::protocol::{Op, Response, SessionKey};
 use crate::queue::quorum::command::Batches;
 

@@ -4,6 +4,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use model::{BrokerId, ShardId};
 
 use super::pusher::Push;
+use crate::queue::pressure::Shortage;
 use crate::queue::protocol::codec::{self, Malformed};
 use crate::queue::quorum::command::Batches;
 
@@ -16,6 +17,8 @@ pub(super) enum Frame {
     Push(Vec<Push>),
     /// Something the sender said may be lost.
     Resync,
+    /// What the sender is short of, from now on.
+    Shortage(Option<Shortage>),
 }
 
 /// What became of a command.
@@ -34,6 +37,7 @@ const SHARD: u8 = 1;
 const CLASSIC: u8 = 2;
 const PUSH: u8 = 3;
 const RESYNC: u8 = 4;
+const SHORTAGE: u8 = 5;
 
 impl Frame {
     pub(super) fn encode(&self) -> Bytes {
@@ -62,6 +66,10 @@ impl Frame {
                 }
             }
             Self::Resync => out.put_u8(RESYNC),
+            Self::Shortage(shortage) => {
+                out.put_u8(SHORTAGE);
+                out.put_u8(Shortage::to_bits(*shortage));
+            }
         }
         out.freeze()
     }
@@ -91,6 +99,7 @@ impl Frame {
                 Self::Push(pushes)
             }
             RESYNC => Self::Resync,
+            SHORTAGE => Self::Shortage(Shortage::of_bits(codec::byte(&mut input)?)),
             _ => return Err(Malformed),
         })
     }
