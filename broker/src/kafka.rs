@@ -10,6 +10,7 @@
 //!        <- one write per wake-up, replies in order of requests <----------'
 //! ```
 
+mod acls;
 mod api_versions;
 mod configs;
 mod connection;

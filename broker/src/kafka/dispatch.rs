@@ -11,9 +11,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
 use kafka_wire::messages::{
-    alter_configs, api_versions, create_partitions, create_topics, delete_groups, delete_records,
-    delete_topics, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
-    describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
+    alter_configs, api_versions, create_acls, create_partitions, create_topics, delete_acls,
+    delete_groups, delete_records, delete_topics, describe_acls, describe_cluster,
+    describe_configs, describe_groups, describe_log_dirs, describe_quorum,
+    describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
     incremental_alter_configs, init_producer_id, join_group, leave_group, list_config_resources,
     list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
     offset_delete, offset_fetch, offset_for_leader_epoch, produce, sync_group,
@@ -102,6 +103,9 @@ const TABLE: &[Entry] = &[
     Entry::of::<delete_records::Request>(),
     Entry::of::<init_producer_id::Request>(),
     Entry::of::<offset_for_leader_epoch::Request>(),
+    Entry::of::<describe_acls::Request>(),
+    Entry::of::<create_acls::Request>(),
+    Entry::of::<delete_acls::Request>(),
     Entry::of::<describe_configs::Request>(),
     Entry::of::<alter_configs::Request>(),
     Entry::of::<describe_log_dirs::Request>(),
