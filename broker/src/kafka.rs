@@ -56,6 +56,7 @@ pub struct Front {
     groups: Coordinators,
     producer_ids: init_producer_id::ProducerIds,
     fetch_sessions: fetch::Sessions,
+    creations: topics::Creations,
     /// Bytes of requests in memory over all connections, in units of [`limits::UNIT_BYTES`].
     inflight: Arc<tokio::sync::Semaphore>,
     connections: Connections,
@@ -79,6 +80,7 @@ impl Front {
                 limits.connections_per_address_max,
             ),
             fetch_sessions: fetch::Sessions::new(limits.fetch_sessions_max),
+            creations: topics::Creations::default(),
             producer_ids: init_producer_id::ProducerIds::default(),
             config,
             limits,

@@ -4,12 +4,14 @@ mod create;
 mod delete;
 mod partitions;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kafka_wire::ErrorCode;
 use machine::metadata::command::{Assignment, Command, Refusal, Reply};
 use model::TopicId;
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{Front, error_code};
@@ -81,15 +83,34 @@ fn defaults(front: &Front) -> (i32, i16) {
     )
 }
 
+/// Topics that are being created because a client asked for them.
+#[derive(Debug, Default)]
+pub(super) struct Creations(Mutex<HashSet<String>>);
+
+/// At most so many at once; clients ask for the others again.
+const CREATIONS_MAX: usize = 64;
+
+impl Creations {
+    /// False when the topic is being created already, or too many are.
+    fn begin(&self, name: &str) -> bool {
+        let mut names = self.0.lock();
+        names.len() < CREATIONS_MAX && names.insert(name.to_owned())
+    }
+
+    fn end(&self, name: &str) {
+        self.0.lock().remove(name);
+    }
+}
+
 /// Begins to create a topic that a client has asked for, if `auto.create.topics.enable`. Returns at
-/// once; asking again while it is under way does no harm, since the second creation is refused.
+/// once; asking again while it is under way does nothing.
 pub(super) fn create_on_first_use(front: &Arc<Front>, name: &str) {
     let enabled = broker_value(
         &front.config,
         &front.metadata.image(),
         "auto.create.topics.enable",
     );
-    if enabled == Some(false) {
+    if enabled == Some(false) || !front.creations.begin(name) {
         return;
     }
     let (partitions, replication_factor) = defaults(front);
@@ -111,9 +132,10 @@ pub(super) fn create_on_first_use(front: &Arc<Front>, name: &str) {
             }
             Ok(_) => tracing::info!(topic = name, partitions, "topic created on first use"),
             Err(error) => {
-                tracing::warn!(topic = name, %error, "a topic was not created on first use")
+                tracing::warn!(topic = name, %error, "a topic was not created on first use");
             }
         }
+        front.creations.end(&name);
     });
 }
 

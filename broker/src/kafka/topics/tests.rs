@@ -219,3 +219,14 @@ async fn producer_ids_are_never_given_twice_and_transactions_are_refused() {
     let refused = client.call(4, &transactional).await;
     assert_eq!(refused.error_code, ErrorCode::UnsupportedVersion.code());
 }
+
+#[test]
+fn creation_under_way_is_not_begun_again_and_their_number_is_bounded() {
+    let creations = super::Creations::default();
+    assert!(creations.begin("t"));
+    assert!(!creations.begin("t"));
+    let more = (0..).take_while(|n| creations.begin(&format!("t{n}")));
+    assert_eq!(more.count() + 1, super::CREATIONS_MAX);
+    creations.end("t");
+    assert!(creations.begin("t"));
+}
