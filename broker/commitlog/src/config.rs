@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{Budget, Descriptors};
 
-/// Settings of one log, in the log's own words. Defaults are Kafka's.
+/// Settings of one log, in the log's own words.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// A segment is closed before it grows beyond this many bytes. A batch never spans two.

@@ -1,7 +1,10 @@
 //! The value of a catalogue key now: what was given in the file, under what was changed since.
 
+use std::collections::BTreeMap;
+
 use api::config::{Layers, Scope, catalogue, topic};
 use machine::metadata::image::{ConfigResource, Image};
+use model::BrokerId;
 
 use super::Config;
 
@@ -13,16 +16,27 @@ pub fn with_layers<T>(
     resource: &ConfigResource,
     f: impl FnOnce(Layers<'_>) -> T,
 ) -> T {
+    layered(config.node_id, &config.settings, image, resource, f)
+}
+
+/// As [`with_layers`], for those who have no more of the configuration than the keys of the file.
+pub(crate) fn layered<T>(
+    this: BrokerId,
+    file: &BTreeMap<String, String>,
+    image: &Image,
+    resource: &ConfigResource,
+    f: impl FnOnce(Layers<'_>) -> T,
+) -> T {
     let dynamic = |resource: &ConfigResource, name: &str| {
         let value = image.configs.get(resource)?.get(name)?;
         Some(value.to_string())
     };
-    let this_broker = ConfigResource::Broker(config.node_id);
+    let this_broker = ConfigResource::Broker(this);
     f(Layers {
         resource: &|name| dynamic(resource, name),
         broker: &|name| dynamic(&this_broker, name),
         cluster: &|name| dynamic(&ConfigResource::BrokerDefault, name),
-        file: &|name| config.setting(name).map(str::to_owned),
+        file: &|name| file.get(name).cloned(),
     })
 }
 

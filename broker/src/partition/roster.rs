@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use api::config::{Layers, topic};
+use api::config::topic;
 use imbl::ordmap::DiffItem;
 use machine::{
     metadata::image::{ConfigResource, Image, Partition, Topic},
@@ -22,6 +22,7 @@ use super::{
     driver::{Job, Mailbox},
     settings::Settings,
 };
+use crate::config::effective::layered;
 
 /// The replicas of this broker. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -198,18 +199,15 @@ impl Follower {
     }
 
     fn settings(&self, image: &Image, name: &Arc<str>) -> Settings {
-        let dynamic = |resource: &ConfigResource, key: &str| {
-            let value = image.configs.get(resource)?.get(key)?;
-            Some(value.to_string())
-        };
-        let own = ConfigResource::Topic(name.clone());
-        let this = ConfigResource::Broker(self.this);
-        Settings::new(topic::Settings::resolve(Layers {
-            resource: &|key| dynamic(&own, key),
-            broker: &|key| dynamic(&this, key),
-            cluster: &|key| dynamic(&ConfigResource::BrokerDefault, key),
-            file: &|key| self.file.get(key).cloned(),
-        }))
+        let topic = ConfigResource::Topic(name.clone());
+        let resolved = layered(
+            self.this,
+            &self.file,
+            image,
+            &topic,
+            topic::Settings::resolve,
+        );
+        Settings::new(resolved)
     }
 
     fn tell(&self, partition: TopicPartition, job: Job) {

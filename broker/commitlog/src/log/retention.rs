@@ -105,11 +105,6 @@ impl Log {
         failed.map_or(Ok(()), Err)
     }
 
-    /// True while files wait for their removal.
-    pub fn has_retired(&self) -> bool {
-        !self.retired.is_empty()
-    }
-
     fn is_expired(&self, segment: &Arc<Segment>, now_ms: i64) -> Result<bool, Error> {
         let Some(retention_ms) = self.config.retention_ms else {
             return Ok(false);

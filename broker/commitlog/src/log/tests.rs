@@ -217,9 +217,9 @@ fn old_segments_go_by_time_even_without_traffic() {
         (Offset(20), Offset(20))
     );
     assert_eq!(log.reader().size_bytes(), 0);
-    assert!(log.has_retired());
+    let waiting = log.retired.len();
     log.remove_retired(5050).unwrap();
-    assert!(!log.has_retired());
+    assert!(waiting > 0 && log.retired.is_empty(), "{waiting}");
     assert_eq!(segment_files(dir.path()), 1);
     drop(log);
     let log = open(dir.path(), small());
