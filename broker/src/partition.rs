@@ -29,6 +29,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
+mod threads;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use commitlog::{Budget, Descriptors, Resources, Shutdown};

@@ -40,6 +40,7 @@ use super::{
 /// What a driver is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
+    threads,
     /// Open the replica if it is not, and take over what the cluster agreed on.
     Assign {
         partition: TopicPartition,
@@ -204,9 +205,6 @@ impl Mailbox {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.mailbox.close();
-        if std::thread::panicking() {
-            tracing::error!("a partition driver failed: its partitions are offline");
-        }
     }
 }
 
@@ -222,10 +220,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
         touched: BTreeSet::new(),
         opened_all: true,
     };
-    std::thread::Builder::new()
-        .name(format!("partition-{number}"))
-        .spawn(move || driver.run())
-        .map(|_| ())
+    threads::spawn(format!("partition-{number}"), move || driver.run())
 }
 
 // === impl Driver ===

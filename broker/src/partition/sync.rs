@@ -7,7 +7,10 @@ use commitlog::SyncTask;
 use model::TopicPartition;
 use parking_lot::{Condvar, Mutex};
 
-use super::driver::{Job, Mailbox};
+use super::{
+    driver::{Job, Mailbox},
+    threads,
+};
 
 /// A sync to be done, and who wants to know.
 pub(super) struct Pending {
@@ -39,9 +42,7 @@ impl Syncers {
         let queue = Arc::new(Queue::default());
         for number in 0..threads {
             let queue = queue.clone();
-            std::thread::Builder::new()
-                .name(format!("log-sync-{number}"))
-                .spawn(move || queue.work())?;
+            threads::spawn(format!("log-sync-{number}"), move || queue.work())?;
         }
         Ok(Self(Arc::new(Owner(queue))))
     }
