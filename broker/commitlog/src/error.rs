@@ -14,7 +14,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A sync failed once. What was written since may be lost although the system says otherwise, so
-    /// nothing more is accepted until the log is opened anew.
+    /// nothing more is accepted until the log is mended ([`crate::Log::mend`]) or opened anew.
     #[error("log is closed after a failed sync")]
     Poisoned,
     /// Bytes that were synced are not a batch any more. Nothing was cut.
@@ -39,6 +39,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// The file system has no room or no quota left: it may have again.
+    pub fn is_out_of_space(&self) -> bool {
+        let kind = match self {
+            Self::Io { source, .. } => source.kind(),
+            _ => return false,
+        };
+        matches!(
+            kind,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
     pub(crate) fn io(
         doing: &'static str,
         path: impl Into<PathBuf>,

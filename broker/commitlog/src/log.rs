@@ -2,6 +2,7 @@
 
 mod append;
 pub(crate) mod files;
+mod mend;
 mod retention;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -89,6 +89,12 @@ impl Image {
                 partition_epoch,
                 isr,
             ),
+            Command::ResignReplica {
+                topic,
+                partition,
+                replica,
+                partition_epoch,
+            } => partition::resign(self, (topic, partition), replica, partition_epoch),
             Command::ElectPreferred { partitions } => partition::elect_preferred(self, partitions),
             Command::AllocateProducerIds { .. } => {
                 let first = self.next_producer_id;

@@ -18,6 +18,7 @@
 
 mod admission;
 pub mod divergence;
+mod failing;
 mod followers;
 mod in_sync;
 pub mod producers;
@@ -27,6 +28,7 @@ mod waiting;
 
 use model::{BrokerId, Epoch, Offset};
 
+use failing::Failing;
 use followers::Followers;
 use producers::Producers;
 use waiting::Waiting;
@@ -102,8 +104,9 @@ pub enum Effect {
         leader_epoch: Epoch,
         partition_epoch: i32,
     },
-    /// Readers may go up to here.
-    HighWatermark(Offset),
+    /// Ask the cluster to take this replica out of the in-sync set: its log takes nothing more. The
+    /// answer comes as [`Replica::assign`] or [`Replica::resignation_refused`].
+    Resign { partition_epoch: i32 },
 }
 
 /// See the module.
@@ -116,6 +119,8 @@ pub struct Replica {
     high_watermark: Offset,
     leading: Option<Leading>,
     producers: Producers,
+    /// The log takes nothing more.
+    failing: Option<Failing>,
 }
 
 #[derive(Debug)]
@@ -155,6 +160,7 @@ impl Replica {
             high_watermark: high_watermark.clamp(ends.start, ends.end),
             leading: None,
             producers,
+            failing: None,
         }
     }
 
@@ -219,16 +225,22 @@ impl Replica {
         let new_epoch = membership.leader_epoch > self.membership.leader_epoch;
         let before = std::mem::replace(&mut self.membership, membership);
         if self.membership.leader != Some(self.this) {
-            return self.leading.take().map_or_else(Vec::new, |mut leading| {
+            let mut effects = self.leading.take().map_or_else(Vec::new, |mut leading| {
                 leading.waiting.fail_all(&Refusal::NotLeader)
             });
+            effects.extend(self.resign(now_ms));
+            return effects;
         }
         match &mut self.leading {
             Some(leading) if !new_epoch => {
                 // The same version again says nothing of a proposal in flight; a later one ends it,
                 // since it names the version that was current.
-                if self.membership.partition_epoch > before.partition_epoch {
-                    leading.proposed = None;
+                if self.membership.partition_epoch > before.partition_epoch
+                    && let Some(proposed) = leading.proposed.take()
+                    && proposed != self.membership.in_sync
+                {
+                    // Who was to join may have gone again at once: no race with it.
+                    leading.propose_after_ms = now_ms + in_sync::PROPOSE_AGAIN_MS;
                 }
                 // Whoever was put out from elsewhere has to show itself again.
                 for gone in before.in_sync {
@@ -267,11 +279,10 @@ impl Replica {
         self.settle(now_ms)
     }
 
-    /// The log could not take what was admitted since the last [`Self::written`]. `producers` is what
-    /// the log says of them.
-    pub fn write_failed(&mut self, producers: Producers, why: &str) -> Vec<Effect> {
-        self.producers = producers;
+    /// The log could not take what was admitted since the last [`Self::written`].
+    pub fn write_failed(&mut self, why: &str) -> Vec<Effect> {
         let end = self.ends.end;
+        self.producers.retract(end);
         self.leading.as_mut().map_or_else(Vec::new, |leading| {
             leading.staged = end;
             leading
@@ -293,16 +304,16 @@ impl Replica {
     }
 
     /// A follower has taken over bytes of the leader; both watermarks come from it.
-    pub fn copied(&mut self, ends: Ends, leader_watermark: Offset) -> Vec<Effect> {
+    pub fn copied(&mut self, ends: Ends, leader_watermark: Offset) {
         self.ends = ends;
-        self.follow_watermark(leader_watermark)
+        self.follow_watermark(leader_watermark);
     }
 
     /// A follower's log was cut. What is known of producers has to be found again from the log.
-    pub fn truncated(&mut self, ends: Ends, producers: Producers) -> Vec<Effect> {
+    pub fn truncated(&mut self, ends: Ends, producers: Producers) {
         self.ends = ends;
         self.producers = producers;
-        self.follow_watermark(self.high_watermark)
+        self.follow_watermark(self.high_watermark);
     }
 
     /// For a batch that was copied from the leader.
@@ -361,12 +372,13 @@ impl Replica {
 
     /// When [`Self::tick`] has something to do; an idle replica has no such time.
     pub fn next_deadline(&self) -> Option<i64> {
-        let leading = self.leading.as_ref()?;
-        let waiting = leading.waiting.next_deadline();
-        match (waiting, self.next_in_sync_change(leading)) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let leading = self.leading.as_ref();
+        let waiting = leading.and_then(|l| l.waiting.next_deadline());
+        let in_sync = leading.and_then(|l| self.next_in_sync_change(l));
+        [waiting, in_sync, self.next_resignation()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn held(&self) -> Offset {
@@ -377,13 +389,8 @@ impl Replica {
         }
     }
 
-    fn follow_watermark(&mut self, leader_watermark: Offset) -> Vec<Effect> {
-        let seen = leader_watermark.clamp(self.ends.start, self.ends.end);
-        if seen == self.high_watermark {
-            return Vec::new();
-        }
-        self.high_watermark = seen;
-        vec![Effect::HighWatermark(seen)]
+    fn follow_watermark(&mut self, leader_watermark: Offset) {
+        self.high_watermark = leader_watermark.clamp(self.ends.start, self.ends.end);
     }
 
     /// Everything that follows from a change: the watermark, whom it answers, the in-sync set.
@@ -391,13 +398,12 @@ impl Replica {
         let mut effects = Vec::new();
         if let Some(watermark) = self.advanced_watermark() {
             self.high_watermark = watermark;
-            effects.push(Effect::HighWatermark(watermark));
         }
         let (held, watermark) = (self.held(), self.high_watermark);
         if let Some(leading) = &mut self.leading {
             leading.waiting.reach(held, watermark, &mut effects);
         }
-        effects.extend(self.propose(now_ms));
+        effects.extend(self.resign(now_ms).or_else(|| self.propose(now_ms)));
         effects
     }
 }

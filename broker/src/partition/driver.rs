@@ -6,7 +6,9 @@
 //! has no deadline and costs nothing but its look every retention interval.
 
 mod copying;
+mod fault;
 mod hosted;
+mod offline;
 mod open;
 mod producers;
 
@@ -23,6 +25,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use hosted::Hosted;
+use offline::Offline;
 
 use super::{
     Config,
@@ -35,12 +38,12 @@ use super::{
     roster::Roster,
     settings::Settings,
     sync::Syncers,
+    threads,
 };
 
 /// What a driver is asked to do.
 #[derive(Debug)]
 pub(super) enum Job {
-    threads,
     /// Open the replica if it is not, and take over what the cluster agreed on.
     Assign {
         partition: TopicPartition,
@@ -80,9 +83,14 @@ pub(super) enum Job {
     },
     Synced {
         partition: TopicPartition,
-        outcome: Result<Offset, String>,
+        outcome: Result<Offset, commitlog::Error>,
     },
     ProposalRefused {
+        partition: TopicPartition,
+        /// The version that it was made for.
+        partition_epoch: i32,
+    },
+    ResignationRefused {
         partition: TopicPartition,
         /// The version that it was made for.
         partition_epoch: i32,
@@ -149,6 +157,8 @@ struct Driver {
     context: Arc<Context>,
     mailbox: Mailbox,
     hosted: HashMap<TopicPartition, Hosted>,
+    /// Those that should be hosted, but their log cannot be opened.
+    offline: HashMap<TopicPartition, Offline>,
     /// When a partition wants to look at the clock, earliest first.
     deadlines: BTreeSet<(i64, TopicPartition)>,
     /// Partitions touched since the last write.
@@ -216,6 +226,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
         context,
         mailbox,
         hosted: HashMap::new(),
+        offline: HashMap::new(),
         deadlines: BTreeSet::new(),
         touched: BTreeSet::new(),
         opened_all: true,
@@ -250,6 +261,7 @@ impl Driver {
             .deadlines
             .first()
             .map_or(self.sweep_at_ms, |(at, _)| (*at).min(self.sweep_at_ms));
+        let due = self.next_offline_look().map_or(due, |at| at.min(due));
         let wait = due.saturating_sub(self.context.clock.now_ms()).max(0);
         Instant::now() + Duration::from_millis(wait.cast_unsigned())
     }
@@ -295,7 +307,7 @@ impl Driver {
                 fetched,
                 done,
             } => self.with(partition, |hosted| {
-                let used = hosted.fetched(epoch, fetched);
+                let used = hosted.fetched(epoch, fetched, now_ms);
                 let _unheard = done.send(used);
             }),
             Job::Synced { partition, outcome } => {
@@ -307,6 +319,10 @@ impl Driver {
             } => self.with(partition, |hosted| {
                 hosted.proposal_refused(partition_epoch, now_ms);
             }),
+            Job::ResignationRefused {
+                partition,
+                partition_epoch,
+            } => self.resignation_refused(partition, partition_epoch, now_ms),
             Job::Stop { .. } => {}
         }
     }
@@ -337,18 +353,13 @@ impl Driver {
             );
             match opened {
                 Ok(hosted) => {
+                    self.offline.remove(&partition);
+                    self.context.metrics.failed(partition, false);
                     self.context.roster.opened(hosted.handle());
                     self.hosted.insert(partition, hosted);
                 }
                 Err(error) => {
-                    self.opened_all = false;
-                    self.context.metrics.failed(partition, true);
-                    tracing::error!(
-                        %partition,
-                        %topic,
-                        error = &error as &dyn std::error::Error,
-                        "replica is offline: its log cannot be opened"
-                    );
+                    self.stays_offline(partition, topic, membership, settings, &error, now_ms);
                     return;
                 }
             }
@@ -362,6 +373,7 @@ impl Driver {
     fn remove(&mut self, partition: TopicPartition) {
         self.context.metrics.failed(partition, false);
         self.context.roster.closed(partition);
+        self.offline.remove(&partition);
         self.touched.remove(&partition);
         if let Some(mut hosted) = self.hosted.remove(&partition) {
             if let Some(at) = hosted.deadline_ms.take() {
@@ -403,6 +415,7 @@ impl Driver {
                 self.touched.insert(partition);
             }
         }
+        self.look_at_offline(now_ms);
         if now_ms >= self.sweep_at_ms {
             self.sweep_at_ms = now_ms + self.context.config.sweep_ms;
             for hosted in self.hosted.values_mut() {

@@ -101,6 +101,35 @@ impl Proposals {
             }
         });
     }
+
+    /// Asks the cluster to do without this replica. When it does, the image says so; when not, the
+    /// driver is told. Asking twice does no harm, so an unknown outcome counts as not.
+    pub(super) fn resign(&self, mailbox: Mailbox, partition: TopicPartition, partition_epoch: i32) {
+        let (replica, metadata) = (self.this, self.metadata.clone());
+        self.runtime.spawn(async move {
+            let command = Command::ResignReplica {
+                topic: partition.topic,
+                partition: partition.partition,
+                replica,
+                partition_epoch,
+            };
+            let answer = metadata.submit(command).await;
+            match verdict(answer) {
+                Verdict::Settled => {
+                    tracing::info!(%partition, "resignation from the in-sync set answered");
+                    return;
+                }
+                Verdict::Refused(why) => {
+                    tracing::debug!(%partition, why, "cannot leave the in-sync set");
+                }
+                Verdict::Unknown => {}
+            }
+            mailbox.send(Job::ResignationRefused {
+                partition,
+                partition_epoch,
+            });
+        });
+    }
 }
 
 fn verdict(answer: Result<Reply, Unavailable>) -> Verdict {

@@ -58,13 +58,9 @@ impl Syncers {
 impl Queue {
     fn work(&self) {
         while let Some(pending) = self.next() {
-            let outcome = pending.task.run().map_err(|e| {
-                let source = std::error::Error::source(&e);
-                source.map_or_else(|| e.to_string(), |s| format!("{e}: {s}"))
-            });
             pending.mailbox.send(Job::Synced {
                 partition: pending.partition,
-                outcome,
+                outcome: pending.task.run(),
             });
         }
     }

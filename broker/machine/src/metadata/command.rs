@@ -75,6 +75,14 @@ pub enum Command {
         partition_epoch: i32,
         isr: Vec<BrokerId>,
     },
+    /// A replica's log cannot be used: it leaves the ISR, and another member leads. Refused where no
+    /// other member is active, since somebody must have what was acknowledged.
+    ResignReplica {
+        topic: TopicId,
+        partition: i32,
+        replica: BrokerId,
+        partition_epoch: i32,
+    },
     /// Preferred election; `None` = every partition that is not led by its preferred replica.
     ElectPreferred {
         partitions: Option<Vec<(TopicId, i32)>>,

@@ -47,6 +47,32 @@ pub(super) fn alter(
     Ok(Reply::PartitionEpoch(epoch))
 }
 
+/// One replica cannot be used any more: out of the ISR, its leadership moved. The version fences one that
+/// was under way while the replica recovered.
+pub(super) fn resign(
+    image: &mut Image,
+    (topic, number): (TopicId, i32),
+    replica: BrokerId,
+    partition_epoch: i32,
+) -> Result<Reply, Refusal> {
+    let partition = find(image, topic, number)?;
+    if partition.partition_epoch != partition_epoch {
+        return Err(Refusal::StalePartitionEpoch);
+    }
+    let others = |id: &BrokerId| *id != replica && image.is_active(*id);
+    if !partition.isr.contains(&replica) || !partition.isr.iter().any(others) {
+        return Err(Refusal::IneligibleReplica);
+    }
+    let mut changed = Partition::clone(partition);
+    changed.isr.retain(|member| *member != replica);
+    let leader = choose_leader(image, topic, &mut changed);
+    lead(&mut changed, leader);
+    changed.partition_epoch += 1;
+    let epoch = changed.partition_epoch;
+    replace(image, topic, number, changed);
+    Ok(Reply::PartitionEpoch(epoch))
+}
+
 /// Gives partitions to their preferred leader where it is in sync and active.
 pub(super) fn elect_preferred(
     image: &mut Image,

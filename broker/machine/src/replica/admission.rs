@@ -72,6 +72,9 @@ impl Replica {
         let Some(leading) = &mut self.leading else {
             return Admission::Refused(Refusal::NotLeader);
         };
+        if let Some(failing) = &self.failing {
+            return Admission::Refused(Refusal::Storage(failing.why.clone()));
+        }
         if ack == Ack::InSync && in_sync < required {
             return Admission::Refused(Refusal::NotEnough { in_sync, required });
         }

@@ -14,7 +14,7 @@ impl Replica {
     /// up with, each of its members has everything below.
     pub(super) fn advanced_watermark(&self) -> Option<Offset> {
         let leading = self.leading.as_ref()?;
-        if self.is_under_min_in_sync() {
+        if self.is_under_min_in_sync() || self.is_failing() {
             return None;
         }
         let proposed = leading.proposed.iter().flatten();
@@ -31,6 +31,10 @@ impl Replica {
     pub(super) fn propose(&mut self, now_ms: i64) -> Option<Effect> {
         let leading = self.leading.as_ref()?;
         if leading.proposed.is_some() || now_ms < leading.propose_after_ms {
+            return None;
+        }
+        // It goes itself: putting others out would leave nobody to go to.
+        if self.is_failing() && !self.may_recover() {
             return None;
         }
         let agreed = &self.membership.in_sync;
@@ -63,7 +67,7 @@ impl Replica {
 
     /// When the clock alone would change the set.
     pub(super) fn next_in_sync_change(&self, leading: &Leading) -> Option<i64> {
-        if leading.proposed.is_some() {
+        if leading.proposed.is_some() || (self.is_failing() && !self.may_recover()) {
             return None;
         }
         let agreed = &self.membership.in_sync;

@@ -114,6 +114,18 @@ impl Producers {
         producer.last_ms = header.max_timestamp;
     }
 
+    /// Forgets batches at `from` or later, which did not come to be in the log. What they pushed out of
+    /// memory stays forgotten: a batch that comes again is then out of order, never taken twice.
+    pub(super) fn retract(&mut self, from: Offset) {
+        for producer in self.0.values_mut() {
+            let batches = &mut producer.batches;
+            while batches
+                .pop_back_if(|b| b.placed.base_offset >= from)
+                .is_some()
+            {}
+        }
+    }
+
     /// Forgets producers whose last batch is older than `before_ms`.
     pub fn expire(&mut self, before_ms: i64) {
         self.0.retain(|_, p| p.last_ms >= before_ms);

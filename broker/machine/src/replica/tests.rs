@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod failing;
 mod leading;
 mod producing;
 mod simulation;

@@ -4,12 +4,16 @@ use commitlog::Error;
 use machine::replica::divergence;
 use model::{Epoch, Offset, batch};
 
-use super::{Fetched, hosted::Hosted, producers};
+use super::{
+    Fetched,
+    hosted::{Hosted, is_of_the_disk},
+    producers,
+};
 
 impl Hosted {
     /// Applies a leader's answer. False when it could not be used: the bytes are bad or the disk
     /// refused. An answer to a question of the past is used up without effect.
-    pub(super) fn fetched(&mut self, epoch: Epoch, fetched: Fetched) -> bool {
+    pub(super) fn fetched(&mut self, epoch: Epoch, fetched: Fetched, now_ms: i64) -> bool {
         let end = self.log.end_offset();
         let from = match &fetched {
             Fetched::Records { from, .. }
@@ -17,7 +21,8 @@ impl Hosted {
             | Fetched::Reset { from, .. } => *from,
         };
         let current = self.machine.membership().leader_epoch;
-        if self.machine.is_leading() || current != epoch || from != end {
+        let of_the_past = current != epoch || from != end;
+        if self.machine.is_leading() || of_the_past || self.fault.is_some() {
             return true;
         }
         let applied = match fetched {
@@ -26,7 +31,7 @@ impl Hosted {
                 high_watermark,
                 log_start,
                 ..
-            } => self.copy(batches, high_watermark, log_start),
+            } => self.copy(batches, high_watermark, log_start, now_ms),
             Fetched::Diverging { known, .. } => self.cut(known),
             Fetched::Reset { start, .. } => self.reset(start),
         };
@@ -36,6 +41,9 @@ impl Hosted {
                 error = error as &dyn std::error::Error,
                 "the leader's records cannot be taken over"
             );
+            if is_of_the_disk(error) {
+                self.fail(error, now_ms);
+            }
         }
         applied.is_ok()
     }
@@ -45,6 +53,7 @@ impl Hosted {
         bytes: bytes::Bytes,
         high_watermark: Offset,
         log_start: Offset,
+        now_ms: i64,
     ) -> Result<(), Error> {
         if !bytes.is_empty() {
             let batches = batch::split(bytes)?;
@@ -56,15 +65,14 @@ impl Hosted {
             for batch in &batches {
                 self.machine.observe_copied(&batch.header);
             }
-            self.wrote(self.context.clock.now_ms());
+            self.wrote(now_ms);
         }
         // What the leader deleted goes here too, but nothing above what is known to be committed.
         let upto = log_start.min(high_watermark).min(self.log.end_offset());
         if upto > self.log.start_offset() {
             self.log.delete_before(upto)?;
         }
-        let effects = self.machine.copied(self.ends(), high_watermark);
-        self.act(effects);
+        self.machine.copied(self.ends(), high_watermark);
         Ok(())
     }
 
@@ -81,10 +89,8 @@ impl Hosted {
         );
         producers::forget(&self.directory);
         self.log.truncate_to(to)?;
-        let effects = self
-            .machine
-            .truncated(self.ends(), self.recount_producers());
-        self.act(effects);
+        let producers = self.recount_producers();
+        self.machine.truncated(self.ends(), producers);
         Ok(())
     }
 
@@ -97,10 +103,8 @@ impl Hosted {
         );
         producers::forget(&self.directory);
         self.log.reset_to(start)?;
-        let effects = self
-            .machine
-            .truncated(self.ends(), self.recount_producers());
-        self.act(effects);
+        let producers = self.recount_producers();
+        self.machine.truncated(self.ends(), producers);
         Ok(())
     }
 }

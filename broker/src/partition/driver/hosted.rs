@@ -13,7 +13,7 @@ use model::{
 };
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Context, producers};
+use super::{Context, fault::Fault, producers};
 use crate::partition::{
     append::{Acks, AppendError, Appended},
     clock,
@@ -44,6 +44,8 @@ pub(super) struct Hosted {
     pub(super) sync: SyncState,
     /// The leader this follower fetches from.
     pub(super) following: Option<BrokerId>,
+    /// The log takes nothing more.
+    pub(super) fault: Option<Fault>,
     /// In the driver's set of deadlines.
     pub(super) deadline_ms: Option<i64>,
     /// When the log was last written, until its tail was let go.
@@ -102,9 +104,9 @@ impl Hosted {
     }
 
     /// Fetches from the leader, or stops.
-    fn follow(&mut self) {
+    pub(super) fn follow(&mut self) {
         let leader = self.machine.membership().leader;
-        let wanted = leader.filter(|l| *l != self.context.this);
+        let wanted = leader.filter(|l| *l != self.context.this && self.fault.is_none());
         if let Some(before) = self.following
             && wanted != Some(before)
         {
@@ -163,11 +165,11 @@ impl Hosted {
 
     /// Writes what was admitted, in one call, and answers whom that satisfies.
     pub(super) fn write(&mut self, now_ms: i64) {
-        if self.staged.is_empty() {
+        if self.staged.is_empty() && self.fault.is_none() {
             // A duplicate may be waiting for what is committed already.
             let effects = self.machine.written(self.log.end_offset(), now_ms);
             self.act(effects);
-        } else {
+        } else if !self.staged.is_empty() {
             let staged = std::mem::take(&mut self.staged);
             let records = std::mem::take(&mut self.staged_records);
             match self.log.append(&staged) {
@@ -179,20 +181,30 @@ impl Hosted {
                     let replicas = &self.machine.membership().replicas;
                     self.context.sessions.grown(self.partition, replicas);
                 }
-                Err(error) => {
-                    tracing::error!(
-                        partition = %self.partition,
-                        error = &error as &dyn std::error::Error,
-                        "append failed"
-                    );
-                    let effects = self
-                        .machine
-                        .write_failed(self.recount_producers(), &error.to_string());
-                    self.act(effects);
-                }
+                Err(error) => self.append_failed(&error, now_ms),
             }
         }
         self.sync_if_due(now_ms);
+    }
+
+    fn append_failed(&mut self, error: &commitlog::Error, now_ms: i64) {
+        if is_of_the_disk(error) {
+            self.fail(error, now_ms);
+            return;
+        }
+        tracing::error!(
+            partition = %self.partition,
+            error = error as &dyn std::error::Error,
+            "append failed"
+        );
+        let effects = self.machine.write_failed(&error.to_string());
+        self.act(effects);
+    }
+
+    /// Forgets what was admitted and not written: whoever waits for it is told by other means.
+    pub(super) fn discard_staged(&mut self) {
+        self.staged.clear();
+        self.staged_records = 0;
     }
 
     /// Notes that the log grew.
@@ -211,7 +223,11 @@ impl Hosted {
         self.act(effects);
     }
 
-    pub(super) fn synced(&mut self, outcome: Result<Offset, String>, now_ms: i64) {
+    pub(super) fn resignation_refused(&mut self, partition_epoch: i32, now_ms: i64) {
+        self.machine.resignation_refused(partition_epoch, now_ms);
+    }
+
+    pub(super) fn synced(&mut self, outcome: Result<Offset, commitlog::Error>, now_ms: i64) {
         self.sync.in_flight = false;
         match outcome {
             Ok(upto) => {
@@ -221,12 +237,7 @@ impl Hosted {
                     self.refetch();
                 }
             }
-            Err(why) => {
-                tracing::error!(partition = %self.partition, %why, "sync failed: replica is offline");
-                self.context.metrics.failed(self.partition, true);
-                let effects = self.machine.write_failed(self.recount_producers(), &why);
-                self.act(effects);
-            }
+            Err(error) => self.fail(&error, now_ms),
         }
     }
 
@@ -261,6 +272,7 @@ impl Hosted {
     pub(super) fn tick(&mut self, now_ms: i64) {
         let effects = self.machine.tick(now_ms);
         self.act(effects);
+        self.look_for_room(now_ms);
         if self
             .warm_since_ms
             .is_some_and(|at| at + TAIL_IDLE_MS <= now_ms)
@@ -279,7 +291,8 @@ impl Hosted {
             _ => None,
         };
         let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
-        [self.machine.next_deadline(), sync, cool]
+        let room = self.fault.as_ref().and_then(Fault::next_look);
+        [self.machine.next_deadline(), sync, cool, room]
             .into_iter()
             .flatten()
             .min()
@@ -290,14 +303,18 @@ impl Hosted {
         let wall_ms = clock::wall_ms();
         self.machine
             .expire_producers(wall_ms - self.context.config.producers_expire_ms);
-        let swept = self.log.roll_if_due(now_ms).and_then(|rolled| {
-            let start = self
-                .log
-                .apply_retention(wall_ms, self.machine.high_watermark())?;
-            Ok((rolled, start))
+        // Deleting must not wait for a segment that finds no room.
+        let rolled = self.log.roll_if_due(now_ms).unwrap_or_else(|error| {
+            tracing::error!(
+                partition = %self.partition,
+                error = &error as &dyn std::error::Error,
+                "segment was not closed"
+            );
+            false
         });
-        match swept {
-            Ok((rolled, start)) => {
+        let upto = self.machine.high_watermark();
+        match self.log.apply_retention(wall_ms, upto) {
+            Ok(start) => {
                 if let Some(start) = start {
                     self.machine.deleted_before(start);
                 }
@@ -335,8 +352,11 @@ impl Hosted {
                     leader_epoch,
                     partition_epoch,
                 ),
-                // Published with everything else at the end of the wake-up.
-                Effect::HighWatermark(_) => {}
+                Effect::Resign { partition_epoch } => self.context.proposals.resign(
+                    self.shared.mailbox.clone(),
+                    self.partition,
+                    partition_epoch,
+                ),
             }
         }
     }
@@ -451,7 +471,8 @@ impl Hosted {
             }
             Ok(None) => self.sync.since_ms = None,
             Err(error) => {
-                self.sync.since_ms = None;
+                // Tried again when the next is due.
+                self.sync.since_ms = self.fault.is_none().then_some(now_ms);
                 tracing::error!(
                     partition = %self.partition,
                     error = &error as &dyn std::error::Error,
@@ -476,4 +497,12 @@ impl Hosted {
         producers::store(&self.directory, end, self.machine.producers());
         self.producers_at = end;
     }
+}
+
+/// As opposed to bytes that are no batch or do not follow.
+pub(super) fn is_of_the_disk(error: &commitlog::Error) -> bool {
+    matches!(
+        error,
+        commitlog::Error::Io { .. } | commitlog::Error::Poisoned
+    )
 }

@@ -24,8 +24,9 @@ use crate::partition::{
 pub(in crate::partition) const PARTITIONS: &str = "partitions";
 
 impl Hosted {
-    /// Opens or makes the log. A damaged one is moved aside and begun anew when others in the in-sync
-    /// set have its records; otherwise it stays as it is, for a person to look at.
+    /// Opens or makes the log. A damaged one is moved aside and begun anew when others are in the in-sync
+    /// set and this replica is not: empty it must not be elected. Otherwise it stays as it is, for a
+    /// person to look at.
     pub(super) fn open(
         context: &Arc<Context>,
         partition: TopicPartition,
@@ -43,7 +44,7 @@ impl Hosted {
         let opened = match Log::open(&directory, config.clone()) {
             Err(error @ Error::Corrupt { .. }) => {
                 let elsewhere = membership.leader.is_some_and(|l| l != context.this)
-                    && membership.in_sync.iter().any(|b| *b != context.this);
+                    && !membership.in_sync.contains(&context.this);
                 if !elsewhere {
                     return Err(error);
                 }
@@ -117,6 +118,7 @@ impl Hosted {
             answers: Vec::new(),
             sync: SyncState::default(),
             following: None,
+            fault: None,
             deadline_ms: None,
             warm_since_ms: None,
         })

@@ -272,3 +272,46 @@ async fn a_log_that_cannot_be_opened_leaves_the_directory_unclean() {
     );
     assert!(!broker.partitions.stop().await);
 }
+
+fn disk_error(kind: std::io::ErrorKind) -> commitlog::Error {
+    commitlog::Error::Io {
+        doing: "sync",
+        path: "segment".into(),
+        source: kind.into(),
+    }
+}
+
+/// Has the replica's driver told that a sync failed.
+pub(super) fn fail_sync(handle: &Handle, kind: std::io::ErrorKind) {
+    handle.0.mailbox.send(Job::Synced {
+        partition: handle.partition(),
+        outcome: Err(disk_error(kind)),
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lone_replica_without_room_refuses_and_goes_on_when_there_is_some() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    handle
+        .append(append(values(&["kept"]), Acks::All))
+        .await
+        .unwrap();
+    fail_sync(&handle, std::io::ErrorKind::StorageFull);
+    let refused = handle.append(append(values(&["refused"]), Acks::All)).await;
+    assert!(
+        matches!(refused, Err(AppendError::Storage(_))),
+        "{refused:?}"
+    );
+    assert_eq!(read(&handle, Limit::HighWatermark), ["kept"]);
+    // There is room on this disk: the next look finds it.
+    while handle
+        .append(append(values(&["taken"]), Acks::All))
+        .await
+        .is_err()
+    {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(read(&handle, Limit::HighWatermark), ["kept", "taken"]);
+}

@@ -1,4 +1,4 @@
-use super::*;
+use super::{lone::fail_sync, *};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_by_all_means_on_every_replica_byte_for_byte() {
@@ -212,4 +212,100 @@ async fn new_replica_starts_where_the_leaders_log_starts() {
         .await;
     assert_eq!(follower.status().log_start, Offset(3));
     cluster.until(1, partition, |s| s.isr.len() == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leader_whose_disk_fails_hands_over_and_stays_out() {
+    let cluster = Cluster::start(3).await;
+    let partition = cluster.topic(&[1, 2, 3], &[]).await;
+    let old = cluster.handle(1, partition);
+    old.append(append(values(&["kept"]), Acks::All))
+        .await
+        .unwrap();
+    fail_sync(&old, std::io::ErrorKind::Other);
+    let new = cluster
+        .until(2, partition, |s| s.role == Role::Leader)
+        .await;
+    assert_eq!(new.status().isr, [BrokerId(2), BrokerId(3)]);
+    new.append(append(values(&["more"]), Acks::All))
+        .await
+        .unwrap();
+    assert_eq!(read(&new, Limit::HighWatermark), ["kept", "more"]);
+    cluster
+        .until(1, partition, |s| s.role == Role::Follower)
+        .await;
+    assert_eq!(old.status().log_end, Offset(1), "it does not follow");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn follower_without_room_leaves_the_set_and_returns_when_there_is_some() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    leader
+        .append(append(values(&["a"]), Acks::All))
+        .await
+        .unwrap();
+    let mut image = cluster.metadata.watch();
+    let isr = |image: &Image| image.topics[&partition.topic].partitions[0].isr.len();
+    fail_sync(
+        &cluster.handle(2, partition),
+        std::io::ErrorKind::StorageFull,
+    );
+    image.wait_for(|image| isr(image) == 1).await.unwrap();
+    leader
+        .append(append(values(&["b"]), Acks::All))
+        .await
+        .unwrap();
+    image.wait_for(|image| isr(image) == 2).await.unwrap();
+    cluster
+        .until(2, partition, |s| s.log_end == Offset(2))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
+    let mut cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    for value in ["a", "b"] {
+        leader
+            .append(append(values(&[value]), Acks::All))
+            .await
+            .unwrap();
+    }
+    cluster
+        .until(2, partition, |s| s.log_end == Offset(2))
+        .await;
+    let follower = cluster.brokers.get_mut(&2).unwrap();
+    assert!(follower.partitions.stop().await);
+    let directory = follower.directory.path().to_owned();
+    let segment = segment_of(&directory, partition);
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let mut image = cluster.metadata.watch();
+    image.borrow_and_update();
+    // The cluster still counts on it: nobody has noticed that it was away.
+    follower.partitions = begin(
+        &cluster.metadata,
+        &follower.mesh,
+        &directory,
+        Shutdown::Unclean,
+        Config::default(),
+    );
+    let isr = |image: &Image| image.topics[&partition.topic].partitions[0].isr.len();
+    image.wait_for(|image| isr(image) == 1).await.unwrap();
+    image.wait_for(|image| isr(image) == 2).await.unwrap();
+    let copied = cluster
+        .until(2, partition, |s| s.log_end == Offset(2))
+        .await;
+    assert_eq!(read(&copied, Limit::LogEnd), ["a", "b"]);
+}
+
+/// The only segment file of a replica.
+fn segment_of(directory: &Path, partition: TopicPartition) -> PathBuf {
+    let name = format!("{}-{}", partition.topic, partition.partition);
+    let log = directory.join("partitions").join(name);
+    log.join("00000000000000000000.log")
 }

@@ -113,6 +113,30 @@ fn a_broker_that_returns_with_its_disk_leads_again_what_it_was_the_last_to_have(
 }
 
 #[test]
+fn a_replica_that_resigns_is_replaced_from_the_isr_but_the_last_member_stays() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    let topic = cluster.create("t", manual(&[&[0, 1, 2]]));
+    let resign = |replica, partition_epoch| Command::ResignReplica {
+        topic,
+        partition: 0,
+        replica: BrokerId(replica),
+        partition_epoch,
+    };
+    assert_eq!(cluster.apply(resign(0, 0)), Reply::PartitionEpoch(1));
+    assert_eq!(cluster.partition(topic, 0).leader, Some(BrokerId(1)));
+    assert_eq!(cluster.partition(topic, 0).leader_epoch, Epoch(1));
+    assert_eq!(
+        cluster.refused(resign(2, 0)),
+        Refusal::StalePartitionEpoch,
+        "said before it recovered"
+    );
+    assert_eq!(cluster.apply(resign(2, 1)), Reply::PartitionEpoch(2));
+    assert_eq!(cluster.partition(topic, 0).leader_epoch, Epoch(1));
+    assert_eq!(cluster.partition(topic, 0).isr, brokers(&[1]));
+    assert_eq!(cluster.refused(resign(1, 2)), Refusal::IneligibleReplica);
+}
+
+#[test]
 fn a_live_broker_id_is_not_given_to_another_directory() {
     let mut cluster = Cluster::with_racks(&RACKS);
     assert!(matches!(

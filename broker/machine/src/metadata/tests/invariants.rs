@@ -18,6 +18,7 @@ enum Event {
     Create(i16),
     Grow(usize),
     Alter(usize, Vec<i32>, bool),
+    Resign(usize, i32),
     ElectPreferred,
 }
 
@@ -32,6 +33,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => id.clone().prop_map(Event::ReplaceDisk),
         1 => (1..4_i16).prop_map(Event::Create),
         1 => any::<usize>().prop_map(Event::Grow),
+        2 => (any::<usize>(), id.clone()).prop_map(|(which, id)| Event::Resign(which, id)),
         6 => (any::<usize>(), proptest::collection::vec(id, 0..5), any::<bool>())
             .prop_map(|(which, isr, current)| Event::Alter(which, isr, current)),
         1 => Just(Event::ElectPreferred),
@@ -107,6 +109,17 @@ fn happen(cluster: &mut Cluster, event: &Event) {
                 isr: brokers(isr),
             }
         }
+        Event::Resign(which, id) => {
+            let Some((topic, partition, now)) = pick(cluster, *which) else {
+                return;
+            };
+            Command::ResignReplica {
+                topic,
+                partition,
+                replica: BrokerId(*id),
+                partition_epoch: now.partition_epoch,
+            }
+        }
         Event::ElectPreferred => Command::ElectPreferred { partitions: None },
     };
     cluster.apply(command);
@@ -143,6 +156,8 @@ proptest! {
                 if *new != old {
                     prop_assert!(new.partition_epoch > old.partition_epoch);
                 }
+                let emptied = new.isr.is_empty() && !old.isr.is_empty();
+                prop_assert!(!emptied || !matches!(event, Event::Resign(..)), "{old:?}");
             }
         }
         let bytes = serde_json::to_vec(&cluster.image).expect("encodes");

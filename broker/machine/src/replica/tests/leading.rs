@@ -5,14 +5,10 @@ fn append_is_answered_when_every_in_sync_replica_has_it() {
     let mut r = leader(2, &[1, 2, 3]);
     assert_eq!(append(&mut r, &[10, 11], 5, 1), []);
     assert_eq!(r.position_of(BrokerId(2), at(10), 2), []);
-    assert_eq!(
-        r.position_of(BrokerId(3), at(5), 3),
-        [Effect::HighWatermark(Offset(5)), done(10)]
-    );
-    assert_eq!(
-        r.position_of(BrokerId(3), at(10), 4),
-        [Effect::HighWatermark(Offset(10)), done(11)]
-    );
+    assert_eq!(r.position_of(BrokerId(3), at(5), 3), [done(10)]);
+    assert_eq!(r.high_watermark(), Offset(5));
+    assert_eq!(r.position_of(BrokerId(3), at(10), 4), [done(11)]);
+    assert_eq!(r.high_watermark(), Offset(10));
 }
 
 #[test]
@@ -29,10 +25,8 @@ fn single_replica_answers_itself_whatever_minimum_is_asked_for() {
         ..membership(0, 0, &[1])
     };
     r.assign(alone, 0);
-    assert_eq!(
-        append(&mut r, &[1], 1, 0),
-        [Effect::HighWatermark(Offset(1)), done(1)]
-    );
+    assert_eq!(append(&mut r, &[1], 1, 0), [done(1)]);
+    assert_eq!(r.high_watermark(), Offset(1));
 }
 
 #[test]
@@ -130,10 +124,8 @@ fn slow_follower_is_proposed_to_leave_and_the_watermark_waits_for_the_answer() {
     assert_eq!(r.next_deadline(), Some(LAG_MS + 1));
     assert_eq!(r.tick(LAG_MS + 1), [proposal(0, 0, &[1, 2])]);
     assert_eq!(r.high_watermark(), Offset(0), "not before it is agreed");
-    assert_eq!(
-        r.assign(membership(0, 1, &[1, 2]), LAG_MS + 2),
-        [Effect::HighWatermark(Offset(1))]
-    );
+    assert_eq!(r.assign(membership(0, 1, &[1, 2]), LAG_MS + 2), []);
+    assert_eq!(r.high_watermark(), Offset(1));
 }
 
 #[test]
@@ -164,10 +156,8 @@ fn caught_up_follower_joins_and_counts_from_the_proposal_on() {
         [],
         "and still does when agreed"
     );
-    assert_eq!(
-        r.position_of(BrokerId(2), at(5), 5),
-        [Effect::HighWatermark(Offset(5)), done(2)]
-    );
+    assert_eq!(r.position_of(BrokerId(2), at(5), 5), [done(2)]);
+    assert_eq!(r.high_watermark(), Offset(5));
 }
 
 #[test]
@@ -183,8 +173,8 @@ fn proposed_member_counts_until_it_is_refused_or_a_later_version_is_known() {
     assert_eq!(append(&mut r, &[2], 1, 5), []);
     let mut other = r.assign(membership(0, 1, &[1]), 6);
     assert_eq!(
-        other.drain(..3).collect::<Vec<_>>(),
-        [Effect::HighWatermark(Offset(2)), done(1), done(2)],
+        other.drain(..2).collect::<Vec<_>>(),
+        [done(1), done(2)],
         "whatever was proposed for the version before can no longer be agreed on"
     );
 }
@@ -194,10 +184,8 @@ fn refusal_lets_the_watermark_go_on_without_the_proposed_member() {
     let mut r = leader(1, &[1]);
     r.position_of(BrokerId(2), at(0), 1);
     assert_eq!(append(&mut r, &[1], 1, 2), []);
-    assert_eq!(
-        r.proposal_refused(0, 3),
-        [Effect::HighWatermark(Offset(1)), done(1)]
-    );
+    assert_eq!(r.proposal_refused(0, 3), [done(1)]);
+    assert_eq!(r.high_watermark(), Offset(1));
 }
 
 #[test]
@@ -242,10 +230,8 @@ fn follower_joins_only_with_all_that_the_new_leader_took_over() {
         [],
         "above the watermark, below the epoch"
     );
-    assert_eq!(
-        r.position_of(BrokerId(2), at(8), 2),
-        [Effect::HighWatermark(Offset(8))]
-    );
+    assert_eq!(r.position_of(BrokerId(2), at(8), 2), []);
+    assert_eq!(r.high_watermark(), Offset(8));
     assert!(r.is_watermark_settled());
     assert_eq!(
         r.position_of(BrokerId(3), at(8), 3),
@@ -270,10 +256,8 @@ fn when_only_synced_records_count_both_sides_wait_for_their_disks() {
     };
     assert_eq!(r.position_of(BrokerId(2), written, 1), []);
     assert_eq!(r.synced(Offset(2), 2), []);
-    assert_eq!(
-        r.position_of(BrokerId(2), at(2), 3),
-        [Effect::HighWatermark(Offset(2)), done(1)]
-    );
+    assert_eq!(r.position_of(BrokerId(2), at(2), 3), [done(1)]);
+    assert_eq!(r.high_watermark(), Offset(2));
 }
 
 #[test]
@@ -285,7 +269,7 @@ fn failed_write_fails_its_appends_and_frees_its_offsets() {
         r.admit(&h, Ack::Leader, 1000, 2),
         Admission::Write { .. }
     ));
-    let effects = r.write_failed(Producers::default(), "no space left");
+    let effects = r.write_failed("no space left");
     assert!(matches!(
         effects[..],
         [Effect::Answer {
@@ -317,9 +301,6 @@ fn follower_goes_no_further_than_its_own_log() {
         end: Offset(5),
         ..Ends::default()
     };
-    assert_eq!(
-        r.copied(ends, Offset(9)),
-        [Effect::HighWatermark(Offset(5))]
-    );
-    assert_eq!(r.copied(ends, Offset(9)), []);
+    r.copied(ends, Offset(9));
+    assert_eq!(r.high_watermark(), Offset(5));
 }

@@ -185,7 +185,7 @@ impl World {
                         self.decide(proposal);
                     }
                 }
-                Effect::HighWatermark(_) => {}
+                Effect::Resign { partition_epoch } => self.let_go(id, partition_epoch),
             }
         }
     }
@@ -213,6 +213,48 @@ impl World {
                 self.act(id, effects);
             }
         }
+    }
+
+    /// The controller's side of a resignation: another member goes on. The answer is learnt later, by
+    /// `teach`, or is that it was refused.
+    fn let_go(&mut self, id: i32, partition_epoch: i32) {
+        let up = |b: &BrokerId| b.0 != id && self.nodes[&b.0].up;
+        let others = self.agreed.in_sync.iter().any(up);
+        if self.agreed.partition_epoch == partition_epoch
+            && others
+            && !(self.lossy && self.dice.roll(3) == 0)
+        {
+            self.agreed.in_sync.retain(|b| b.0 != id);
+            self.agreed.partition_epoch += 1;
+            if self.agreed.leader == Some(BrokerId(id)) {
+                self.elect();
+            }
+        } else {
+            let now = self.now_ms;
+            let node = self.nodes.get_mut(&id).unwrap();
+            node.replica.resignation_refused(partition_epoch, now);
+        }
+    }
+
+    /// The disk takes nothing more.
+    fn fail(&mut self, id: i32) {
+        let now = self.now_ms;
+        let node = self.nodes.get_mut(&id).unwrap();
+        if node.up {
+            let effects = node.replica.fail("full", now);
+            self.act(id, effects);
+        }
+    }
+
+    fn recover(&mut self, id: i32) {
+        let now = self.now_ms;
+        let node = self.nodes.get_mut(&id).unwrap();
+        if !node.up || !node.replica.is_failing() || !node.replica.may_recover() {
+            return;
+        }
+        node.log.synced = node.log.records.len();
+        let effects = node.replica.recovered(node.log.ends(), None, now);
+        self.act(id, effects);
     }
 
     fn decide_late(&mut self) {
@@ -314,6 +356,7 @@ impl World {
         let m = node.replica.membership();
         if let Some(leader) = m.leader
             && node.up
+            && !node.replica.is_failing()
             && leader.0 != id
         {
             let message = Message::Fetch {
@@ -362,17 +405,14 @@ impl World {
                 watermark,
             } => {
                 let node = self.nodes.get_mut(&to).unwrap();
-                let m = node.replica.membership();
-                if m.leader_epoch == epoch && !node.replica.is_leading() && base == node.log.end() {
+                if takes(node, epoch) && base == node.log.end() {
                     node.log.records.extend(records);
-                    let effects = node.replica.copied(node.log.ends(), watermark);
-                    self.act(to, effects);
+                    node.replica.copied(node.log.ends(), watermark);
                 }
             }
             Message::Diverging { epoch, next, known } => {
                 let node = self.nodes.get_mut(&to).unwrap();
-                let m = node.replica.membership();
-                if m.leader_epoch == epoch && !node.replica.is_leading() && next == node.log.end() {
+                if takes(node, epoch) && next == node.log.end() {
                     let end = Offset(node.log.end());
                     let cut = cut_to(known, node.log.end_of(known.0), end);
                     assert!(cut < end, "cut to {cut} of {end}");
@@ -442,8 +482,10 @@ impl World {
                     }
                 }
             }
-            95..97 => self.elect(),
+            95 => self.elect(),
+            96 => self.fail(id),
             97 => self.crash(id),
+            98 => self.recover(id),
             _ => self.restart(id),
         }
         self.check();
@@ -491,6 +533,8 @@ impl World {
         for _ in 0..3000 {
             self.now_ms += 20;
             for id in BROKERS {
+                self.teach(id);
+                self.recover(id);
                 self.fetch(id);
             }
             while !self.network.is_empty() {
@@ -523,6 +567,12 @@ impl World {
                 .values()
                 .all(|n| n.log.records == one.records && n.replica.high_watermark().0 == one.end())
     }
+}
+
+/// Whether an answer of that epoch's leader is for this node as it is.
+fn takes(node: &Node, epoch: Epoch) -> bool {
+    let replica = &node.replica;
+    replica.membership().leader_epoch == epoch && !replica.is_leading() && !replica.is_failing()
 }
 
 fn fresh(id: i32, log: &Log, watermark: Offset) -> Replica {

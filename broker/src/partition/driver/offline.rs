@@ -1,0 +1,112 @@
+//! Replicas that should be here and whose log could not be opened.
+//!
+//! The cluster must not count on one: it leaves the in-sync set where somebody else is in it. What
+//! changes then may be what opening waited for: a damaged log is set aside only when the cluster does
+//! not count on it.
+
+use std::sync::Arc;
+
+use commitlog::Error;
+use machine::replica::Membership;
+use model::TopicPartition;
+
+use super::{Driver, fault::Fault};
+use crate::partition::settings::Settings;
+
+/// Milliseconds between a resignation that came to nothing and the next.
+const RESIGN_AGAIN_MS: i64 = 500;
+
+/// All that is needed to try again.
+pub(super) struct Offline {
+    topic: Arc<str>,
+    membership: Membership,
+    settings: Arc<Settings>,
+    fault: Fault,
+    /// When to ask the cluster to let this replica go; `None` when it need not or has been asked.
+    resign_at_ms: Option<i64>,
+}
+
+impl Offline {
+    fn next_look(&self) -> Option<i64> {
+        [self.fault.next_look(), self.resign_at_ms]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+impl Driver {
+    /// Takes note of a log that was not opened.
+    pub(super) fn stays_offline(
+        &mut self,
+        partition: TopicPartition,
+        topic: &Arc<str>,
+        membership: Membership,
+        settings: Arc<Settings>,
+        error: &Error,
+        now_ms: i64,
+    ) {
+        self.opened_all = false;
+        self.context.metrics.failed(partition, true);
+        if !self.offline.contains_key(&partition) {
+            tracing::error!(
+                %partition,
+                %topic,
+                error = error as &dyn std::error::Error,
+                retried = error.is_out_of_space(),
+                "replica is offline: its log cannot be opened"
+            );
+        }
+        let in_sync = &membership.in_sync;
+        let counted_on = in_sync.len() > 1 && in_sync.contains(&self.context.this);
+        let offline = Offline {
+            topic: topic.clone(),
+            membership,
+            settings,
+            fault: Fault::of(error, now_ms),
+            resign_at_ms: counted_on.then_some(now_ms),
+        };
+        self.offline.insert(partition, offline);
+    }
+
+    pub(super) fn next_offline_look(&self) -> Option<i64> {
+        self.offline.values().filter_map(Offline::next_look).min()
+    }
+
+    pub(super) fn look_at_offline(&mut self, now_ms: i64) {
+        let mut again = Vec::new();
+        for (partition, offline) in &mut self.offline {
+            if offline.resign_at_ms.is_some_and(|at| at <= now_ms) {
+                offline.resign_at_ms = None;
+                self.context.proposals.resign(
+                    self.mailbox.clone(),
+                    *partition,
+                    offline.membership.partition_epoch,
+                );
+            }
+            if offline.fault.is_over(&self.context.directory, now_ms) {
+                let known = (offline.membership.clone(), offline.settings.clone());
+                again.push((*partition, offline.topic.clone(), known));
+            }
+        }
+        for (partition, topic, (membership, settings)) in again {
+            self.assign(partition, &topic, membership, settings, now_ms);
+        }
+    }
+
+    pub(super) fn resignation_refused(
+        &mut self,
+        partition: TopicPartition,
+        partition_epoch: i32,
+        now_ms: i64,
+    ) {
+        if let Some(offline) = self.offline.get_mut(&partition)
+            && offline.membership.partition_epoch == partition_epoch
+        {
+            offline.resign_at_ms = Some(now_ms + RESIGN_AGAIN_MS);
+        }
+        self.with(partition, |hosted| {
+            hosted.resignation_refused(partition_epoch, now_ms);
+        });
+    }
+}
