@@ -14,6 +14,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod append;
+mod blocking;
 mod clock;
 mod config;
 mod driver;
@@ -28,8 +29,8 @@ mod settings;
 mod sync;
 #[cfg(test)]
 mod tests;
-
 mod threads;
+
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use commitlog::{Budget, Descriptors, Resources, Shutdown};
@@ -42,6 +43,7 @@ use tokio::{
 };
 
 pub use append::{Acks, Append, AppendError, Appended, Origin};
+pub use blocking::Pool;
 pub use config::Config;
 pub use handle::{DeleteError, Handle, Progress, Role, Status};
 pub use read::{Limit, Read, ReadData, ReadError, TimedOffset};
@@ -91,7 +93,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         telemetry,
     } = parts;
     let runtime = runtime::Handle::current();
-    let roster = Roster::default();
+    let roster = Roster::new(Pool::new(config.readers));
     let metrics = metrics::Metrics::default();
     metrics.register(&telemetry, &roster, &metadata, directory.clone());
     let sessions = peers::Sessions::new(&config, roster.clone());

@@ -90,6 +90,23 @@ impl Reader {
         limit: Offset,
         bytes_max: usize,
     ) -> Result<Vec<Bytes>, Error> {
+        match self.read_cached(from, limit, bytes_max)? {
+            Some(found) => Ok(found),
+            None => self.read_files(from, limit.min(self.end_offset()), bytes_max),
+        }
+    }
+
+    /// As [`Self::read_until`] without waiting for the disk: `None` when `from` is older than what is
+    /// in memory.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`].
+    pub fn read_cached(
+        &self,
+        from: Offset,
+        limit: Offset,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<Bytes>>, Error> {
         let (start, end) = (self.start_offset(), self.end_offset());
         if from < start || from > end {
             return Err(Error::OutOfRange {
@@ -100,18 +117,14 @@ impl Reader {
         }
         let limit = limit.min(end);
         if from >= limit {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let tail = self
             .shared
             .tail
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = tail.read(from, limit, bytes_max) {
-            return Ok(found);
-        }
-        drop(tail);
-        self.read_files(from, limit, bytes_max)
+        Ok(tail.read(from, limit, bytes_max))
     }
 
     fn read_files(

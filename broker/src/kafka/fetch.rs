@@ -66,7 +66,7 @@ impl Serve for Request {
             .iter()
             .map(|wanted| Watched::find(front, &image, wanted))
             .collect();
-        let polled = poll::poll(watched, &terms, &front.stop).await;
+        let polled = poll::poll(watched, terms, front.roster.readers(), &front.stop).await;
 
         let lines: Vec<(Key, PartitionData)> = polled
             .into_iter()

@@ -8,7 +8,7 @@ use model::{Epoch, Offset};
 
 use super::dispatch::{Answer, Call, Serve};
 use super::{Front, error_code, replicas};
-use crate::partition::{Handle, ReadError, Status, TimedOffset};
+use crate::partition::{ReadError, Status, TimedOffset};
 use machine::metadata::image::Image;
 use uuid::Uuid;
 
@@ -32,30 +32,47 @@ impl Serve for Request {
     const OFFERED: Versions = Versions::new(1, 11);
 
     async fn serve(self, call: Call) -> Answer<Response> {
-        let image = call.front.metadata.image();
-        let committed = self.isolation_level == READ_COMMITTED;
-        let topics = self.topics.into_iter().map(|topic| {
-            let partitions = topic.partitions.iter().map(|asked| {
-                let found = find(
-                    &call.front,
-                    &image,
-                    &topic.name,
-                    asked,
-                    committed,
-                    call.version,
-                );
-                line(asked.partition_index, found, call.version)
-            });
-            ListOffsetsTopicResponse {
-                partitions: partitions.collect(),
-                name: topic.name.clone(),
-            }
-        });
-        Response {
-            topics: topics.collect(),
-            ..Response::default()
+        let mut asked = self.topics.iter().flat_map(|topic| &topic.partitions);
+        if !asked.any(is_by_time) {
+            return answer(&self, &call).into();
         }
-        .into()
+        // Looking for a time reads indexes and batches, and may inflate one.
+        let readers = call.front.roster.readers().clone();
+        match readers.run(move || answer(&self, &call)).await {
+            Some(response) => response.into(),
+            // The broker ends.
+            None => Answer::Close,
+        }
+    }
+}
+
+fn is_by_time(asked: &ListOffsetsPartition) -> bool {
+    asked.timestamp >= 0 || asked.timestamp == special::MAX_TIMESTAMP.0
+}
+
+fn answer(request: &Request, call: &Call) -> Response {
+    let image = call.front.metadata.image();
+    let committed = request.isolation_level == READ_COMMITTED;
+    let topics = request.topics.iter().map(|topic| {
+        let partitions = topic.partitions.iter().map(|asked| {
+            let found = find(
+                &call.front,
+                &image,
+                &topic.name,
+                asked,
+                committed,
+                call.version,
+            );
+            line(asked.partition_index, found, call.version)
+        });
+        ListOffsetsTopicResponse {
+            partitions: partitions.collect(),
+            name: topic.name.clone(),
+        }
+    });
+    Response {
+        topics: topics.collect(),
+        ..Response::default()
     }
 }
 
@@ -75,18 +92,21 @@ fn find(
     let status = replicas::leading(&replica, asked.current_leader_epoch)?;
     let supported = |(timestamp, from): (i64, i16)| asked.timestamp == timestamp && version >= from;
     match asked.timestamp {
-        special::LATEST => Ok(Some(latest(&status, committed))),
+        special::LATEST if status.watermark_settled => Ok(Some(latest(&status, committed))),
+        special::LATEST => Err(not_available(version)),
         special::EARLIEST => Ok(Some(earliest(&status))),
         _ if supported(special::EARLIEST_LOCAL) => Ok(Some(earliest(&status))),
-        _ if supported(special::MAX_TIMESTAMP) => timed(&replica, Handle::max_timestamp, version),
+        _ if supported(special::MAX_TIMESTAMP) => {
+            let found = replica.max_timestamp();
+            timed(found, &status, committed, version)
+        }
         // Nothing is tiered.
         _ if supported(special::LATEST_TIERED) => Ok(None),
         _ if supported(special::EARLIEST_PENDING_UPLOAD) => Ok(None),
-        timestamp if timestamp >= 0 => timed(
-            &replica,
-            |replica| replica.offset_for_time(timestamp),
-            version,
-        ),
+        timestamp if timestamp >= 0 => {
+            let found = replica.offset_for_time(timestamp);
+            timed(found, &status, committed, version)
+        }
         _ => Err(ErrorCode::UnsupportedVersion),
     }
 }
@@ -111,17 +131,28 @@ fn earliest(status: &Status) -> TimedOffset {
     }
 }
 
+/// Only what consumers can fetch is found. A leader that does not know yet how far its predecessor had
+/// come does not say that there is nothing.
 fn timed(
-    replica: &Handle,
-    look: impl FnOnce(&Handle) -> Result<Option<TimedOffset>, ReadError>,
+    found: Result<Option<TimedOffset>, ReadError>,
+    status: &Status,
+    committed: bool,
     version: i16,
 ) -> Found {
-    match look(replica) {
-        Ok(found) => Ok(found),
-        Err(ReadError::NotAvailable) if version < NOT_AVAILABLE_FROM => {
-            Err(ErrorCode::LeaderNotAvailable)
-        }
+    let end = latest(status, committed).offset;
+    match found {
+        Ok(Some(found)) if found.offset < end => Ok(Some(found)),
+        Ok(_) if status.watermark_settled => Ok(None),
+        Ok(_) => Err(not_available(version)),
         Err(error) => Err(error_code::read(&error)),
+    }
+}
+
+fn not_available(version: i16) -> ErrorCode {
+    if version < NOT_AVAILABLE_FROM {
+        ErrorCode::LeaderNotAvailable
+    } else {
+        error_code::read(&ReadError::NotAvailable)
     }
 }
 

@@ -7,6 +7,8 @@ pub struct Config {
     pub drivers: usize,
     /// `millrace.partition.syncers`: threads that wait for the disk.
     pub syncers: usize,
+    /// `millrace.partition.readers`: reads from the disk, for clients and followers, at a time.
+    pub readers: usize,
     /// `millrace.partition.queue.bytes`: batches that may wait for the drivers; more appends wait.
     pub queue_bytes_max: usize,
     /// `millrace.log.tail.bytes`: newest batches of all logs kept in memory.
@@ -38,6 +40,7 @@ impl Default for Config {
         Self {
             drivers: 2,
             syncers: 4,
+            readers: 8,
             queue_bytes_max: 64 << 20,
             tails_bytes_max: 64 << 20,
             open_files_max: 8192,
@@ -64,6 +67,7 @@ impl Config {
             syncers: config
                 .setting_or("millrace.partition.syncers", d.syncers)
                 .max(1),
+            readers: config.setting_or("millrace.partition.readers", d.readers),
             queue_bytes_max: config.setting_or("millrace.partition.queue.bytes", d.queue_bytes_max),
             tails_bytes_max: config.setting_or("millrace.log.tail.bytes", d.tails_bytes_max),
             open_files_max: config.setting_or("millrace.log.open.files", d.open_files_max),

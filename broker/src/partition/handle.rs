@@ -162,7 +162,8 @@ impl Handle {
         answered.await.unwrap_or(Err(AppendError::Stopping))
     }
 
-    /// Reads whole batches. Never waits for appends.
+    /// Reads whole batches. Never waits for appends, but may wait for the disk: see
+    /// [`super::Roster::readers`].
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -171,12 +172,22 @@ impl Handle {
         read::read(&self.0.reader, &now, &read)
     }
 
+    /// As [`Self::read`] from memory alone; `None` when the disk would be asked.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn read_cached(&self, read: Read) -> Result<Option<ReadData>, ReadError> {
+        let now = self.0.snapshot.read().clone();
+        read::read_cached(&self.0.reader, &now, &read)
+    }
+
     /// Follows the ends of the log; a fetch long poll waits on it.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.0.progress.subscribe()
     }
 
-    /// The first record with a timestamp of `timestamp` (milliseconds since 1970) or later.
+    /// The first record with a timestamp of `timestamp` (milliseconds since 1970) or later. May wait for
+    /// the disk.
     ///
     /// # Errors
     /// [`ReadError::Storage`].
@@ -184,7 +195,7 @@ impl Handle {
         read::offset_for_time(&self.0.reader, timestamp)
     }
 
-    /// The record with the newest timestamp.
+    /// The record with the newest timestamp. May wait for the disk.
     ///
     /// # Errors
     /// [`ReadError::Storage`].

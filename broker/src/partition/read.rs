@@ -76,6 +76,35 @@ pub struct TimedOffset {
 
 /// See [`super::Handle::read`].
 pub(super) fn read(reader: &Reader, now: &Snapshot, read: &Read) -> Result<ReadData, ReadError> {
+    let (mut data, limit) = begin(reader, now, read)?;
+    if let Some(limit) = limit {
+        data.batches = reader.read_until(read.offset, limit, read.max_bytes)?;
+    }
+    Ok(data)
+}
+
+/// See [`super::Handle::read_cached`].
+pub(super) fn read_cached(
+    reader: &Reader,
+    now: &Snapshot,
+    read: &Read,
+) -> Result<Option<ReadData>, ReadError> {
+    let (mut data, limit) = begin(reader, now, read)?;
+    if let Some(limit) = limit {
+        match reader.read_cached(read.offset, limit, read.max_bytes)? {
+            Some(batches) => data.batches = batches,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(data))
+}
+
+/// Everything but the batches, and how far they may go; no limit when there are to be none.
+fn begin(
+    reader: &Reader,
+    now: &Snapshot,
+    read: &Read,
+) -> Result<(ReadData, Option<Offset>), ReadError> {
     if let Some(epoch) = read.leader_epoch {
         if epoch < now.leader_epoch {
             return Err(ReadError::FencedEpoch(now.leader_epoch));
@@ -95,7 +124,7 @@ pub(super) fn read(reader: &Reader, now: &Snapshot, read: &Read) -> Result<ReadD
         let known = epoch_end(reader, now.leader_epoch, epoch);
         data.diverging = divergence::diverging(Some(epoch), read.offset, known);
         if data.diverging.is_some() {
-            return Ok(data);
+            return Ok((data, None));
         }
     }
     let end = reader.end_offset();
@@ -109,8 +138,7 @@ pub(super) fn read(reader: &Reader, now: &Snapshot, read: &Read) -> Result<ReadD
         Limit::HighWatermark | Limit::LastStable => now.high_watermark,
         Limit::LogEnd => end,
     };
-    data.batches = reader.read_until(read.offset, limit, read.max_bytes)?;
-    Ok(data)
+    Ok((data, Some(limit)))
 }
 
 /// Where `asked` ends in this log (KIP-101). The current epoch has begun at the latest at the end, with

@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use super::{
-    Handle,
+    Config, Handle, Pool,
     driver::{Job, Mailbox},
     settings::Settings,
 };
@@ -32,19 +32,30 @@ pub struct Roster(Arc<Inner>);
 struct Inner {
     replicas: RwLock<HashMap<TopicPartition, Handle>>,
     changes: watch::Sender<u64>,
+    readers: Pool,
 }
 
 impl Default for Roster {
     /// A broker without replicas.
     fn default() -> Self {
-        Self(Arc::new(Inner {
-            replicas: RwLock::default(),
-            changes: watch::channel(0).0,
-        }))
+        Self::new(Pool::new(Config::default().readers))
     }
 }
 
 impl Roster {
+    pub(super) fn new(readers: Pool) -> Self {
+        Self(Arc::new(Inner {
+            replicas: RwLock::default(),
+            changes: watch::channel(0).0,
+            readers,
+        }))
+    }
+
+    /// Where logs are read that may have to wait for the disk.
+    pub fn readers(&self) -> &Pool {
+        &self.0.readers
+    }
+
     /// The replica of `partition` on this broker, once it is open.
     pub fn get(&self, partition: TopicPartition) -> Option<Handle> {
         self.0.replicas.read().get(&partition).cloned()

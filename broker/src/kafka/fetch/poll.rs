@@ -1,5 +1,6 @@
 //! The long poll: read what there is, and wait while that is too little.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -12,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::session::Wanted;
 use crate::kafka::{Front, error_code, replicas};
-use crate::partition::{Handle, Limit, Progress, Read, ReadData, ReadError};
+use crate::partition::{Handle, Limit, Pool, Progress, Read, ReadData, ReadError};
 
 /// What holds for all partitions of a request.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     /// Less than this is waited for.
     pub(super) min_bytes: usize,
@@ -23,6 +24,14 @@ pub(super) struct Terms {
     pub(super) max_bytes: usize,
     pub(super) patience: Duration,
     pub(super) limit: Limit,
+}
+
+/// Where records may be taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Memory,
+    /// Memory too. Not on a thread of the runtime.
+    Disk,
 }
 
 /// Why one partition gives nothing.
@@ -89,10 +98,11 @@ impl Watched {
         }
     }
 
-    /// Reads at most `room` bytes; more only when `first`, for one batch larger than that.
-    fn read(&mut self, terms: &Terms, room: usize, first: bool) {
+    /// Reads at most `room` bytes; more only when `first`, for one batch larger than that. False, and
+    /// nothing is changed, when that takes the disk and `source` does not.
+    fn read(&mut self, terms: &Terms, room: usize, first: bool, source: Source) -> bool {
         let Some((replica, _)) = &self.replica else {
-            return;
+            return true;
         };
         if room == 0 && !first {
             // Still tells how far the partition has come.
@@ -103,14 +113,22 @@ impl Watched {
                 data.last_stable_offset = status.last_stable_offset;
                 data.log_start = status.log_start;
             }
-            return;
+            return true;
         }
         let max_bytes = self.read.max_bytes.min(room);
-        let read = replica.read(Read {
+        let asked = Read {
             max_bytes,
             limit: terms.limit,
             ..self.read
-        });
+        };
+        let read = match source {
+            Source::Memory => match replica.read_cached(asked) {
+                Ok(None) => return false,
+                Ok(Some(data)) => Ok(data),
+                Err(error) => Err(error),
+            },
+            Source::Disk => replica.read(asked),
+        };
         self.outcome = read.map_err(|error| Failed {
             code: error_code::read(&error),
             leader: match error {
@@ -124,6 +142,7 @@ impl Watched {
         {
             data.batches.clear();
         }
+        true
     }
 }
 
@@ -142,27 +161,70 @@ fn nothing() -> ReadData {
     }
 }
 
+/// Partitions of one request, and the bytes read of them so far.
+#[derive(Default)]
+struct Reading {
+    watched: Vec<Watched>,
+    total: usize,
+}
+
+impl Reading {
+    /// Reads the partitions of `range` in order; the first that `source` does not have ends it.
+    fn read(&mut self, range: Range<usize>, terms: &Terms, source: Source) -> Result<(), usize> {
+        for n in range {
+            let Some(partition) = self.watched.get_mut(n) else {
+                break;
+            };
+            let without = self.total - partition.bytes();
+            let room = terms.max_bytes.saturating_sub(without);
+            if !partition.read(terms, room, without == 0, source) {
+                return Err(n);
+            }
+            self.total = without + partition.bytes();
+        }
+        Ok(())
+    }
+
+    /// Reads the partitions of `range`: here while they are in memory, the rest in one go where the
+    /// disk may be waited for. Nothing is left when the broker ends meanwhile.
+    async fn advance(mut self, range: Range<usize>, terms: Terms, readers: &Pool) -> Self {
+        let Err(cold) = self.read(range.clone(), &terms, Source::Memory) else {
+            return self;
+        };
+        let read = readers.run(move || {
+            // The disk has everything.
+            let _all = self.read(cold..range.end, &terms, Source::Disk);
+            self
+        });
+        read.await.unwrap_or_default()
+    }
+
+    fn is_enough(&self, terms: &Terms) -> bool {
+        self.total >= terms.min_bytes
+    }
+}
+
 /// Reads every partition; then, while there is too little and nothing urgent, reads again those that
 /// have moved, until the client's patience or the broker's life ends.
 pub(super) async fn poll(
-    mut watched: Vec<Watched>,
-    terms: &Terms,
+    watched: Vec<Watched>,
+    terms: Terms,
+    readers: &Pool,
     stop: &CancellationToken,
 ) -> Vec<Watched> {
-    let mut total = 0;
-    for partition in &mut watched {
-        partition.read(terms, terms.max_bytes.saturating_sub(total), total == 0);
-        total += partition.bytes();
+    let all = 0..watched.len();
+    let reading = Reading { watched, total: 0 };
+    let mut reading = reading.advance(all, terms, readers).await;
+    let mut enough = reading.is_enough(&terms) || reading.watched.iter().any(Watched::is_urgent);
+    if enough || terms.patience.is_zero() || reading.watched.is_empty() {
+        return reading.watched;
     }
-    let mut enough = total >= terms.min_bytes || watched.iter().any(Watched::is_urgent);
-    if enough || terms.patience.is_zero() || watched.is_empty() {
-        return watched;
-    }
-    let mut moved: FuturesUnordered<_> = watched
-        .iter_mut()
+    let mut moved: FuturesUnordered<_> = reading
+        .watched
+        .iter()
         .enumerate()
         .filter_map(|(n, watched)| {
-            let (_, progress) = watched.replica.as_mut()?;
+            let (_, progress) = watched.replica.as_ref()?;
             Some(next_move(n, progress.clone()))
         })
         .collect();
@@ -174,18 +236,14 @@ pub(super) async fn poll(
             () = stop.cancelled() => break,
             Some(moved) = moved.next() => moved,
         };
-        let Some(partition) = watched.get_mut(n) else {
-            continue;
-        };
-        total -= partition.bytes();
-        partition.read(terms, terms.max_bytes.saturating_sub(total), total == 0);
-        total += partition.bytes();
-        enough = total >= terms.min_bytes || partition.is_urgent();
+        reading = reading.advance(n..n + 1, terms, readers).await;
+        let urgent = reading.watched.get(n).is_none_or(Watched::is_urgent);
+        enough = reading.is_enough(&terms) || urgent;
         if let Some(progress) = progress {
             moved.push(next_move(n, progress));
         }
     }
-    watched
+    reading.watched
 }
 
 /// Waits until the replica moves; without a receiver afterwards when it was closed.

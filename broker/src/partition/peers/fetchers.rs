@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use tokio::{
     runtime,
     sync::{mpsc, oneshot},
+    time::Instant,
 };
 
 use super::frame::{Answer, Request, Response, Standing};
@@ -31,6 +32,8 @@ use crate::{
 
 /// Requests under way to one leader: one that waits for news and one that brings them.
 const REQUESTS_MAX: usize = 2;
+/// Pause before a partition is asked for again whose answer could not be used.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Fetches from every leader broker that this broker follows.
 pub(in crate::partition) struct Fetchers {
@@ -57,6 +60,8 @@ struct Fetcher {
     /// What the leader does not know yet.
     changed: HashSet<TopicPartition>,
     removed: HashSet<TopicPartition>,
+    /// Partitions whose last answer could not be used, and when to ask again: the others go on.
+    resting: HashMap<TopicPartition, Instant>,
     session: u64,
     /// The leader has not heard of the session.
     fresh: bool,
@@ -103,6 +108,7 @@ impl Fetchers {
                 following: HashMap::new(),
                 changed: HashSet::new(),
                 removed: HashSet::new(),
+                resting: HashMap::new(),
                 session: 0,
                 fresh: true,
                 calls: FuturesOrdered::new(),
@@ -146,6 +152,7 @@ impl Fetcher {
         self.session = uuid::Uuid::new_v4().as_u64_pair().0;
         self.fresh = true;
         self.removed.clear();
+        self.resting.clear();
         self.changed = self.following.keys().copied().collect();
     }
 
@@ -154,11 +161,13 @@ impl Fetcher {
             Change::Follow(replica) => {
                 let partition = replica.partition;
                 self.removed.remove(&partition);
+                self.resting.remove(&partition);
                 self.changed.insert(partition);
                 self.following.insert(partition, replica);
             }
             Change::Unfollow(partition) => {
                 self.changed.remove(&partition);
+                self.resting.remove(&partition);
                 if self.following.remove(&partition).is_some() {
                     self.removed.insert(partition);
                 }
@@ -172,6 +181,7 @@ impl Fetcher {
         while let Ok(change) = self.changes.try_recv() {
             self.note(change);
         }
+        self.wake();
         let news = !self.changed.is_empty() || !self.removed.is_empty();
         if self.calls.is_empty() || (news && self.calls.len() < REQUESTS_MAX) {
             self.request();
@@ -191,6 +201,24 @@ impl Fetcher {
                 None => Ok(false),
             },
         }
+    }
+
+    /// Asks again for what has rested long enough; a long poll's time later at the latest.
+    fn wake(&mut self) {
+        if self.resting.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let Self {
+            resting, changed, ..
+        } = self;
+        resting.retain(|partition, until| {
+            let over = *until <= now;
+            if over {
+                changed.insert(*partition);
+            }
+            !over
+        });
     }
 
     fn request(&mut self) {
@@ -228,16 +256,15 @@ impl Fetcher {
             };
             written.push(apply(partition, replica, epoch, answer));
         }
-        let mut failed = false;
         for (partition, used) in join_all(written).await {
-            failed |= !used;
-            if self.following.contains_key(&partition) {
-                self.changed.insert(partition);
+            if !self.following.contains_key(&partition) {
+                continue;
             }
-        }
-        // Asking again at once would only fail again.
-        if failed {
-            return Err(Broken::Unreachable);
+            if used {
+                self.changed.insert(partition);
+            } else {
+                self.resting.insert(partition, Instant::now() + ASK_AGAIN);
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The leader's side: who follows what from here, and how far each has come.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -11,13 +11,16 @@ use futures::{FutureExt, future::BoxFuture};
 use machine::replica::divergence;
 use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use super::frame::{Answer, Request, Response, Standing};
 use crate::{
     partition::{Config, Handle, Roster, driver::Job, handle::Role, read},
     peer,
 };
+
+/// Pause before a log that could not be read is tried again.
+const READ_AGAIN: Duration = Duration::from_secs(1);
 
 /// Sessions of the followers of this broker. Cheap to clone.
 #[derive(Clone)]
@@ -46,6 +49,45 @@ struct State {
     ready: BTreeSet<TopicPartition>,
     /// Requests so far: an older one that still waits gives way.
     turn: u64,
+    /// Partitions whose follower is behind what is in memory.
+    cold: BTreeSet<TopicPartition>,
+    /// Some of them are being read.
+    reading: bool,
+    /// What was read, until an answer takes it: as much as one answer holds.
+    read: Vec<Found>,
+    /// Partitions that could not be read, and when to look at them again.
+    resting: BTreeMap<TopicPartition, Instant>,
+}
+
+/// A partition to look at, as its follower stood then.
+struct Look {
+    partition: TopicPartition,
+    standing: Standing,
+    handle: Handle,
+}
+
+/// What there is to say to a follower that stands there.
+struct Found {
+    partition: TopicPartition,
+    standing: Standing,
+    answer: Answer,
+}
+
+/// Where records may be taken from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Memory,
+    /// Memory too. Not on a thread of the runtime.
+    Disk,
+}
+
+enum Looked {
+    /// The follower has everything.
+    Nothing,
+    Answer(Answer),
+    /// Only the disk has it.
+    Cold,
+    Unreadable,
 }
 
 struct Entry {
@@ -187,43 +229,99 @@ impl Sessions {
         }
     }
 
-    /// What there is to say now, up to the bound of an answer; and whether a newer request waits.
+    /// What there is to say now, up to the bound of an answer; and whether a newer request waits. Never
+    /// waits for the disk: what only that has is read meanwhile and found the next time, so that a slow
+    /// or failing log holds up no other.
     fn collect(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         turn: u64,
     ) -> (Vec<(TopicPartition, Epoch, Answer)>, bool) {
-        let mut state = session.state.lock();
-        if state.turn != turn {
-            return (Vec::new(), true);
+        let (read, looks) = {
+            let mut state = session.state.lock();
+            if state.turn != turn {
+                return (Vec::new(), true);
+            }
+            state.wake();
+            let ready = std::mem::take(&mut state.ready);
+            let read = std::mem::take(&mut state.read);
+            (read, self.looks(&state, ready))
+        };
+        let mut batch = Batch::new(self, read);
+        for look in looks {
+            batch.take(self, look, Source::Memory);
         }
-        let mut found = Vec::new();
-        let mut left = self.0.response_bytes_max;
-        while left > 0
-            && let Some(partition) = state.ready.pop_first()
-        {
-            let Some(entry) = state.entries.get_mut(&partition) else {
-                continue;
-            };
-            let epoch = entry.standing.epoch;
-            let Some(handle) = self.leading(partition, epoch) else {
-                // Looked at again when the role changes.
-                continue;
-            };
-            if entry.sent {
-                continue;
+        // The follower may have moved on while nobody held the lock.
+        let mut state = session.state.lock();
+        let found = batch.found.into_iter().filter_map(|found| {
+            let entry = state.entries.get_mut(&found.partition)?;
+            if entry.sent || entry.standing != found.standing {
+                return None;
             }
-            let max = left.min(self.0.partition_bytes_max);
-            if let Some(answer) = self.look(&handle, &entry.standing, max) {
-                left = left.saturating_sub(answer.size_bytes());
-                entry.sent = true;
-                if let Answer::Records { high_watermark, .. } = &answer {
-                    entry.told = *high_watermark;
-                }
-                found.push((partition, epoch, answer));
+            entry.sent = true;
+            if let Answer::Records { high_watermark, .. } = &found.answer {
+                entry.told = *high_watermark;
             }
+            Some((found.partition, found.standing.epoch, found.answer))
+        });
+        let found = found.collect();
+        let beyond = !batch.beyond.is_empty();
+        state.ready.extend(batch.beyond);
+        state.cold.extend(batch.cold);
+        state.rest(batch.unreadable);
+        let begin = !state.cold.is_empty() && !state.reading && state.read.is_empty();
+        state.reading |= begin;
+        drop(state);
+        if beyond {
+            session.news.notify_waiters();
+        }
+        if begin {
+            tokio::spawn(self.clone().read_cold(session.clone()));
         }
         (found, false)
+    }
+
+    /// Reads once what is cold, as much as one answer holds.
+    async fn read_cold(self, session: Arc<Session>) {
+        let looks = {
+            let mut state = session.state.lock();
+            let cold = std::mem::take(&mut state.cold);
+            self.looks(&state, cold)
+        };
+        let sessions = self.clone();
+        let read = self.0.roster.readers().run(move || {
+            let mut batch = Batch::new(&sessions, Vec::new());
+            for look in looks {
+                batch.take(&sessions, look, Source::Disk);
+            }
+            batch
+        });
+        let Some(batch) = read.await else {
+            return;
+        };
+        {
+            let mut state = session.state.lock();
+            state.reading = false;
+            state.read = batch.found;
+            // Looked at when the next answer is put together, and found cold again.
+            state.ready.extend(batch.beyond);
+            state.rest(batch.unreadable);
+        }
+        session.news.notify_waiters();
+    }
+
+    /// Those of `partitions` that are led here and whose follower waits for an answer.
+    fn looks(&self, state: &State, partitions: BTreeSet<TopicPartition>) -> Vec<Look> {
+        let looks = partitions.into_iter().filter_map(|partition| {
+            let entry = state.entries.get(&partition).filter(|e| !e.sent)?;
+            Some(Look {
+                partition,
+                standing: entry.standing,
+                // Looked at again when the role changes.
+                handle: self.leading(partition, entry.standing.epoch)?,
+            })
+        });
+        looks.collect()
     }
 
     /// Watermarks that moved since the followers were told, without records.
@@ -254,38 +352,87 @@ impl Sessions {
         found
     }
 
-    /// What to say to a follower that stands there; `None` when it has everything.
-    fn look(&self, handle: &Handle, standing: &Standing, bytes_max: usize) -> Option<Answer> {
-        let reader = &handle.0.reader;
-        let from = standing.position.next;
+    /// What to say to a follower that stands there.
+    fn look(&self, look: &Look, bytes_max: usize, source: Source) -> Looked {
+        let reader = &look.handle.0.reader;
+        let (from, standing) = (look.standing.position.next, &look.standing);
         if let Some(epoch) = standing.last_epoch {
             let known = read::epoch_end(reader, standing.epoch, epoch);
             if let Some(known) = divergence::diverging(Some(epoch), from, known) {
-                return Some(Answer::Diverging { from, known });
+                return Looked::Answer(Answer::Diverging { from, known });
             }
         }
         let (start, end) = (reader.start_offset(), reader.end_offset());
         if from < start || from > end {
-            return Some(Answer::Reset { from, start });
+            return Looked::Answer(Answer::Reset { from, start });
         }
         if from == end {
-            return None;
+            return Looked::Nothing;
         }
-        match reader.read_until(from, end, bytes_max) {
-            Ok(batches) => Some(Answer::Records {
+        let read = match source {
+            Source::Memory => reader.read_cached(from, end, bytes_max),
+            Source::Disk => reader.read_until(from, end, bytes_max).map(Some),
+        };
+        match read {
+            Ok(Some(batches)) => Looked::Answer(Answer::Records {
                 from,
-                high_watermark: handle.0.snapshot.read().high_watermark,
+                high_watermark: look.handle.0.snapshot.read().high_watermark,
                 log_start: start,
                 batches,
             }),
+            Ok(None) => Looked::Cold,
             Err(error) => {
                 tracing::error!(
-                    partition = %handle.0.partition,
+                    partition = %look.partition,
                     error = &error as &dyn std::error::Error,
                     "records cannot be read for a follower"
                 );
-                None
+                Looked::Unreadable
             }
+        }
+    }
+}
+
+/// What one answer takes up.
+struct Batch {
+    bytes_left: usize,
+    found: Vec<Found>,
+    cold: Vec<TopicPartition>,
+    unreadable: Vec<TopicPartition>,
+    /// For the next answer.
+    beyond: Vec<TopicPartition>,
+}
+
+impl Batch {
+    fn new(sessions: &Sessions, found: Vec<Found>) -> Self {
+        let taken: usize = found.iter().map(|f| f.answer.size_bytes()).sum();
+        Self {
+            bytes_left: sessions.0.response_bytes_max.saturating_sub(taken),
+            found,
+            cold: Vec::new(),
+            unreadable: Vec::new(),
+            beyond: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, sessions: &Sessions, look: Look, source: Source) {
+        if self.bytes_left == 0 {
+            self.beyond.push(look.partition);
+            return;
+        }
+        let bytes_max = self.bytes_left.min(sessions.0.partition_bytes_max);
+        match sessions.look(&look, bytes_max, source) {
+            Looked::Nothing => {}
+            Looked::Answer(answer) => {
+                self.bytes_left = self.bytes_left.saturating_sub(answer.size_bytes());
+                self.found.push(Found {
+                    partition: look.partition,
+                    standing: look.standing,
+                    answer,
+                });
+            }
+            Looked::Cold => self.cold.push(look.partition),
+            Looked::Unreadable => self.unreadable.push(look.partition),
         }
     }
 }
@@ -321,12 +468,39 @@ impl peer::Handler for Sessions {
     }
 }
 
+// === impl State ===
+
+impl State {
+    /// Looks again at what has rested long enough.
+    fn wake(&mut self) {
+        if self.resting.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let Self { resting, ready, .. } = self;
+        resting.retain(|partition, until| {
+            let over = *until <= now;
+            if over {
+                ready.insert(*partition);
+            }
+            !over
+        });
+    }
+
+    fn rest(&mut self, partitions: Vec<TopicPartition>) {
+        let until = Instant::now() + READ_AGAIN;
+        self.resting
+            .extend(partitions.into_iter().map(|p| (p, until)));
+    }
+}
+
 // === impl Session ===
 
 impl Session {
     fn look_at(&self, partition: TopicPartition) {
         let mut state = self.state.lock();
-        let wanted = state.entries.get(&partition).is_some_and(|e| !e.sent);
+        let wanted = state.entries.get(&partition).is_some_and(|e| !e.sent)
+            && !state.resting.contains_key(&partition);
         if wanted && state.ready.insert(partition) {
             drop(state);
             self.news.notify_waiters();

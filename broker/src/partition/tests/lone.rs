@@ -273,6 +273,34 @@ async fn a_log_that_cannot_be_opened_leaves_the_directory_unclean() {
     assert!(!broker.partitions.stop().await);
 }
 
+/// A broker that keeps nothing in memory: every read takes the disk.
+fn forgetful() -> Config {
+    Config {
+        tails_bytes_max: 0,
+        ..Config::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_the_disk_has_is_not_read_from_memory() {
+    for (config, cached) in [(Config::default(), true), (forgetful(), false)] {
+        let cluster = Cluster::start_with(1, config).await;
+        let partition = cluster.topic(&[1], &[]).await;
+        let handle = cluster.handle(1, partition);
+        for value in ["a", "b"] {
+            handle
+                .append(append(values(&[value]), Acks::All))
+                .await
+                .unwrap();
+        }
+        let from_memory = handle.read_cached(from(0, Limit::HighWatermark)).unwrap();
+        assert_eq!(from_memory.is_some(), cached);
+        let at_the_end = handle.read_cached(from(2, Limit::HighWatermark)).unwrap();
+        assert!(at_the_end.is_some_and(|data| data.batches.is_empty()));
+        assert_eq!(read(&handle, Limit::HighWatermark), ["a", "b"]);
+    }
+}
+
 fn disk_error(kind: std::io::ErrorKind) -> commitlog::Error {
     commitlog::Error::Io {
         doing: "sync",

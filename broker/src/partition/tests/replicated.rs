@@ -303,6 +303,43 @@ async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
     assert_eq!(read(&copied, Limit::LogEnd), ["a", "b"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn log_that_cannot_be_read_holds_up_no_other_and_not_for_ever() {
+    let config = Config {
+        tails_bytes_max: 0,
+        ..Config::default()
+    };
+    let cluster = Cluster::start_with(2, config).await;
+    let bad = cluster.topic(&[1, 2], &[]).await;
+    let good = cluster.topic(&[1, 2], &[]).await;
+    cluster.disconnect(2);
+    for partition in [bad, good] {
+        for value in ["a", "b"] {
+            cluster
+                .handle(1, partition)
+                .append(append(values(&[value]), Acks::Leader))
+                .await
+                .unwrap();
+        }
+    }
+    let segment = segment_of(cluster.brokers[&1].directory.path(), bad);
+    let whole = std::fs::read(&segment).unwrap();
+    let mut damaged = whole.clone();
+    damaged[100] ^= 1;
+    // In place: the leader has the file open.
+    let rewrite = |bytes: &[u8]| {
+        let file = std::fs::File::options().write(true).open(&segment).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();
+    };
+    rewrite(&damaged);
+    cluster.connect(2);
+    cluster.until(2, good, |s| s.log_end == Offset(2)).await;
+    let follower = cluster.handle(2, bad);
+    assert!(follower.status().log_end < Offset(2));
+    rewrite(&whole);
+    cluster.until(2, bad, |s| s.log_end == Offset(2)).await;
+}
+
 /// The only segment file of a replica.
 fn segment_of(directory: &Path, partition: TopicPartition) -> PathBuf {
     let name = format!("{}-{}", partition.topic, partition.partition);
