@@ -118,6 +118,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         },
         syncers: sync::Syncers::start(config.syncers)?,
         metrics,
+        inflaters: Pool::new(config.inflaters),
         room: Arc::new(Semaphore::new(
             config.queue_bytes_max.min(Semaphore::MAX_PERMITS),
         )),

@@ -1,4 +1,5 @@
-//! Appending: what is asked, what is answered, and what is checked before a driver sees it.
+//! Appending: what is asked, what is answered, and what is checked before a driver sees it. Large
+//! compressed batches are checked away from the threads of the runtime.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use model::{
     BrokerId, Epoch, Offset,
     batch::{
         self, Batch,
-        validate::{self, Rejected, Rules, Timestamps},
+        validate::{self, Rejected, Rules, Timestamps, Walked},
     },
 };
 
@@ -109,58 +110,110 @@ pub enum AppendError {
     Stopping,
 }
 
-/// Checks what was given and sets its timestamps; what is left to decide needs the replica.
-pub(super) fn check(
-    append: &Append,
-    settings: &Settings,
-) -> Result<(Batch, Option<i64>), AppendError> {
-    let topic = settings.topic();
-    let from_client = append.origin == Origin::Client;
-    let now_ms = clock::wall_ms();
-    let rules = Rules {
-        batch_bytes_max: if from_client {
-            topic.max_message_bytes
-        } else {
-            usize::MAX
-        },
-        keys_required: topic.compact && from_client,
-        timestamps: if topic.log_append_time {
-            Timestamps::LogAppend
-        } else {
-            Timestamps::Create {
-                now_ms,
-                before_max_ms: topic.message_timestamp_before_max_ms,
-                after_max_ms: topic.message_timestamp_after_max_ms,
-            }
-        },
-        allow_control: !from_client,
-    };
-    let batch = validate::envelope(&append.batches, &rules)?;
-    if batch.bytes.len() as u64 > topic.segment_bytes {
-        return Err(AppendError::RecordListTooLarge {
-            size: batch.bytes.len(),
-            max: usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX),
-        });
+/// Compressed payloads up to so many bytes are inflated on the thread they came in on,
+const HERE_BYTES_MAX: usize = 64 << 10;
+/// and left to another when they turn out to be larger than this inside.
+const HERE_INFLATED_BYTES_MAX: usize = 1 << 20;
+
+/// A batch whose envelope is in order. What is left to check is its records, and what is left to decide
+/// needs the replica.
+#[derive(Clone)]
+pub(super) struct Unchecked {
+    batch: Batch,
+    rules: Rules,
+    /// Milliseconds since 1970 that replace the producer's timestamps, where the topic says so.
+    log_append_time: Option<i64>,
+}
+
+impl Unchecked {
+    pub(super) fn of(append: &Append, settings: &Settings) -> Result<Self, AppendError> {
+        let topic = settings.topic();
+        let from_client = append.origin == Origin::Client;
+        let now_ms = clock::wall_ms();
+        let rules = Rules {
+            batch_bytes_max: if from_client {
+                topic.max_message_bytes
+            } else {
+                usize::MAX
+            },
+            inflated_record_bytes_max: topic.max_decompressed_message_bytes,
+            keys_required: topic.compact && from_client,
+            timestamps: if topic.log_append_time {
+                Timestamps::LogAppend
+            } else {
+                Timestamps::Create {
+                    now_ms,
+                    before_max_ms: topic.message_timestamp_before_max_ms,
+                    after_max_ms: topic.message_timestamp_after_max_ms,
+                }
+            },
+            allow_control: !from_client,
+        };
+        let batch = validate::envelope(&append.batches, &rules)?;
+        if batch.bytes.len() as u64 > topic.segment_bytes {
+            return Err(AppendError::RecordListTooLarge {
+                size: batch.bytes.len(),
+                max: usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX),
+            });
+        }
+        Ok(Self {
+            batch,
+            rules,
+            log_append_time: topic.log_append_time.then_some(now_ms),
+        })
     }
-    let codec = batch.header.compression();
-    let walked = if codec == 0 {
-        validate::records(&batch.header, validate::payload(&batch), &rules)?
-    } else {
-        let payload = inflate::inflate(codec, validate::payload(&batch))?;
-        validate::records(&batch.header, &payload, &rules)?
-    };
-    let stamped = if topic.log_append_time {
-        batch::set_max_timestamp(batch.bytes, now_ms, true)
-    } else if batch.header.max_timestamp != walked.max_timestamp {
-        batch::set_max_timestamp(batch.bytes, walked.max_timestamp, false)
-    } else {
-        return Ok((batch, None));
-    };
-    let batch = Batch::parse(&stamped).map_err(|e| AppendError::InvalidRecord {
-        index: None,
-        message: e.to_string(),
-    })?;
-    Ok((batch, topic.log_append_time.then_some(now_ms)))
+
+    /// Walks the records if that is quickly done; `None` when it takes longer than a thread of the
+    /// runtime should be held up.
+    pub(super) fn walk_here(&self) -> Option<Result<Walked, AppendError>> {
+        let codec = self.batch.header.compression();
+        let payload = validate::payload(&self.batch);
+        if codec == 0 {
+            return Some(self.walk_payload(payload));
+        }
+        if payload.len() > HERE_BYTES_MAX {
+            return None;
+        }
+        // Whatever is wrong with it, the other way says so.
+        let inflated = inflate::inflate(codec, payload, HERE_INFLATED_BYTES_MAX).ok()?;
+        Some(self.walk_payload(&inflated))
+    }
+
+    /// Walks the records however long it takes.
+    pub(super) fn walk(&self) -> Result<Walked, AppendError> {
+        let codec = self.batch.header.compression();
+        let payload = validate::payload(&self.batch);
+        if codec == 0 {
+            return self.walk_payload(payload);
+        }
+        let max = inflate::bytes_max(payload.len());
+        self.walk_payload(&inflate::inflate(codec, payload, max)?)
+    }
+
+    fn walk_payload(&self, payload: &[u8]) -> Result<Walked, AppendError> {
+        Ok(validate::records(&self.batch.header, payload, &self.rules)?)
+    }
+
+    /// The batch with its timestamps set, and the broker's time if it replaced the producer's.
+    pub(super) fn stamp(self, walked: Walked) -> Result<(Batch, Option<i64>), AppendError> {
+        let Self {
+            batch,
+            log_append_time,
+            ..
+        } = self;
+        let stamped = if let Some(now_ms) = log_append_time {
+            batch::set_max_timestamp(batch.bytes, now_ms, true)
+        } else if batch.header.max_timestamp != walked.max_timestamp {
+            batch::set_max_timestamp(batch.bytes, walked.max_timestamp, false)
+        } else {
+            return Ok((batch, None));
+        };
+        let batch = Batch::parse(&stamped).map_err(|e| AppendError::InvalidRecord {
+            index: None,
+            message: e.to_string(),
+        })?;
+        Ok((batch, log_append_time))
+    }
 }
 
 // === impl Acks ===

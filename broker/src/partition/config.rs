@@ -9,6 +9,8 @@ pub struct Config {
     pub syncers: usize,
     /// `millrace.partition.readers`: reads from the disk, for clients and followers, at a time.
     pub readers: usize,
+    /// `millrace.partition.inflaters`: large compressed batches checked at a time.
+    pub inflaters: usize,
     /// `millrace.partition.queue.bytes`: batches that may wait for the drivers; more appends wait.
     pub queue_bytes_max: usize,
     /// `millrace.log.tail.bytes`: newest batches of all logs kept in memory.
@@ -41,6 +43,7 @@ impl Default for Config {
             drivers: 2,
             syncers: 4,
             readers: 8,
+            inflaters: 2,
             queue_bytes_max: 64 << 20,
             tails_bytes_max: 64 << 20,
             open_files_max: 8192,
@@ -68,6 +71,7 @@ impl Config {
                 .setting_or("millrace.partition.syncers", d.syncers)
                 .max(1),
             readers: config.setting_or("millrace.partition.readers", d.readers),
+            inflaters: config.setting_or("millrace.partition.inflaters", d.inflaters),
             queue_bytes_max: config.setting_or("millrace.partition.queue.bytes", d.queue_bytes_max),
             tails_bytes_max: config.setting_or("millrace.log.tail.bytes", d.tails_bytes_max),
             open_files_max: config.setting_or("millrace.log.open.files", d.open_files_max),

@@ -31,6 +31,7 @@ use super::{
     Config,
     append::{Acks, AppendError, Appended},
     clock::Clock,
+    blocking::Pool,
     handle::DeleteError,
     metrics::Metrics,
     peers::{Fetchers, Sessions},
@@ -151,6 +152,7 @@ pub(super) struct Context {
     pub syncers: Syncers,
     pub metrics: Metrics,
     pub room: Arc<tokio::sync::Semaphore>,
+    pub inflaters: Pool,
 }
 
 struct Driver {

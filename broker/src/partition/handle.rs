@@ -9,7 +9,8 @@ use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::{
-    append::{self, Append, AppendError, Appended},
+    append::{Append, AppendError, Appended, Unchecked},
+    blocking::Pool,
     driver::{Job, Mailbox},
     read::{self, Read, ReadData, ReadError, TimedOffset},
     settings::Settings,
@@ -87,6 +88,10 @@ pub(super) struct Shared {
     pub settings: ArcSwap<Settings>,
     pub snapshot: RwLock<Snapshot>,
     pub progress: watch::Sender<Progress>,
+    /// Held by the append that is being checked and handed over.
+    pub turn: tokio::sync::Mutex<()>,
+    /// Where large batches are inflated, over all partitions.
+    pub inflaters: Pool,
     /// Bytes that may still wait for drivers, over all partitions.
     pub room: Arc<Semaphore>,
     /// All of it.
@@ -140,7 +145,18 @@ impl Handle {
         if role != Role::Leader {
             return Err(AppendError::NotLeader { leader, epoch });
         }
-        let (batch, log_append_time) = append::check(&append, &self.0.settings.load())?;
+        // Appends reach the driver in the order they came, however long each takes to check.
+        let turn = self.0.turn.lock().await;
+        let unchecked = Unchecked::of(&append, &self.0.settings.load())?;
+        let walked = match unchecked.walk_here() {
+            Some(walked) => walked,
+            None => {
+                let unchecked = unchecked.clone();
+                let walked = self.0.inflaters.run(move || unchecked.walk());
+                walked.await.unwrap_or(Err(AppendError::Stopping))
+            }
+        };
+        let (batch, log_append_time) = unchecked.stamp(walked?)?;
         let weight = u32::try_from(batch.bytes.len()).unwrap_or(u32::MAX);
         let permit = self
             .0
@@ -159,6 +175,7 @@ impl Handle {
             answer,
             permit,
         });
+        drop(turn);
         answered.await.unwrap_or(Err(AppendError::Stopping))
     }
 

@@ -21,20 +21,30 @@ pub(super) enum Unreadable {
     TooLarge(usize),
 }
 
-/// The records of a payload compressed with `codec` (a batch's attribute).
-pub(super) fn inflate(codec: u8, payload: &[u8]) -> Result<Bytes, Unreadable> {
-    let max = payload
-        .len()
+/// Zstandard windows, as powers of two: every decoder is expected to take the lower one, and the format's
+/// own limit without long distances is the higher.
+const ZSTD_WINDOW_LOG: std::ops::RangeInclusive<u32> = 23..=27;
+
+/// Bytes that a payload of `bytes` may inflate to.
+pub(super) fn bytes_max(bytes: usize) -> usize {
+    bytes
         .saturating_mul(INFLATED_TIMES_MAX)
-        .max(INFLATED_BYTES_FREE);
+        .max(INFLATED_BYTES_FREE)
+}
+
+/// The records of a payload compressed with `codec` (a batch's attribute), at most `max` bytes.
+pub(super) fn inflate(codec: u8, payload: &[u8], max: usize) -> Result<Bytes, Unreadable> {
     match codec {
         1 => bounded(flate2::read::MultiGzDecoder::new(payload), max),
         2 => snappy(payload, max),
         3 => bounded(lz4_flex::frame::FrameDecoder::new(payload), max),
-        4 => bounded(
-            zstd::stream::read::Decoder::new(payload).map_err(damaged)?,
-            max,
-        ),
+        4 => {
+            let mut decoder = zstd::stream::read::Decoder::new(payload).map_err(damaged)?;
+            let (least, most) = ZSTD_WINDOW_LOG.into_inner();
+            let window_log = max.max(1).ilog2().clamp(least, most);
+            decoder.window_log_max(window_log).map_err(damaged)?;
+            bounded(decoder, max)
+        }
         other => Err(Unreadable::Codec(other)),
     }
 }
@@ -99,6 +109,8 @@ mod tests {
 
     use super::*;
 
+    const MAX: usize = 1 << 20;
+
     fn text() -> Vec<u8> {
         b"the same again, ".repeat(1000)
     }
@@ -125,21 +137,27 @@ mod tests {
             (4, zstd),
         ];
         for (codec, bytes) in compressed {
-            assert_eq!(inflate(codec, &bytes).unwrap(), text, "codec {codec}");
+            assert_eq!(inflate(codec, &bytes, MAX).unwrap(), text, "codec {codec}");
+            assert_eq!(
+                inflate(codec, &bytes, text.len() - 1),
+                Err(Unreadable::TooLarge(text.len() - 1)),
+                "codec {codec}"
+            );
             assert!(
-                inflate(codec, &bytes[..bytes.len() / 2]).is_err(),
+                inflate(codec, &bytes[..bytes.len() / 2], MAX).is_err(),
                 "codec {codec} cut"
             );
         }
-        assert_eq!(inflate(2, &xerial).unwrap(), [text.clone(), text].concat());
-        assert_eq!(inflate(5, b""), Err(Unreadable::Codec(5)));
+        let twice = [text.clone(), text].concat();
+        assert_eq!(inflate(2, &xerial, MAX).unwrap(), twice);
+        assert_eq!(inflate(5, b"", MAX), Err(Unreadable::Codec(5)));
     }
 
     #[test]
     fn bomb_is_refused_at_the_bound() {
         let bomb = zstd::bulk::compress(&vec![0; INFLATED_BYTES_FREE + 1], 1).unwrap();
         assert_eq!(
-            inflate(4, &bomb),
+            inflate(4, &bomb, bytes_max(bomb.len())),
             Err(Unreadable::TooLarge(INFLATED_BYTES_FREE))
         );
     }

@@ -183,7 +183,9 @@ fn find(batch: &Batch, wanted: impl Fn(&Record) -> bool) -> Result<Option<TimedO
     let records = if codec == 0 {
         batch.records()
     } else {
-        let payload = inflate::inflate(codec, &batch.payload()).map_err(|e| failed(&e))?;
+        let payload = batch.payload();
+        let max = inflate::bytes_max(payload.len());
+        let payload = inflate::inflate(codec, &payload, max).map_err(|e| failed(&e))?;
         Records::of_payload(batch.header, payload)
     };
     for record in records {

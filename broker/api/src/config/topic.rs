@@ -18,6 +18,8 @@ pub struct Settings {
     pub flush_messages: i64,
     pub flush_ms: i64,
     pub index_interval_bytes: u64,
+    /// Bytes of one record of a compressed batch.
+    pub max_decompressed_message_bytes: usize,
     pub max_message_bytes: usize,
     pub message_timestamp_after_max_ms: i64,
     pub message_timestamp_before_max_ms: i64,
@@ -52,6 +54,8 @@ impl Settings {
             flush_messages: keys.number("flush.messages"),
             flush_ms: keys.number("flush.ms"),
             index_interval_bytes: keys.unsigned("index.interval.bytes"),
+            max_decompressed_message_bytes: keys.unsigned("max.decompressed.message.bytes")
+                as usize,
             max_message_bytes: keys.unsigned("max.message.bytes") as usize,
             message_timestamp_after_max_ms: keys.number("message.timestamp.after.max.ms"),
             message_timestamp_before_max_ms: keys.number("message.timestamp.before.max.ms"),

@@ -30,6 +30,8 @@ pub struct Records {
 
 /// Where the parts of one record lie in the payload, and its deltas. Found without allocating.
 pub(super) struct Frame<'a> {
+    /// Bytes of the record without the length in front.
+    pub bytes: usize,
     pub timestamp_delta: i64,
     pub offset_delta: i32,
     pub key: Option<&'a [u8]>,
@@ -143,6 +145,7 @@ impl<'a> Frame<'a> {
         let value = nullable(&mut body).ok_or("value is longer than its record")?;
         let header_count = varint::read_i32(&mut body).ok_or("header count is not a varint")?;
         Ok(Self {
+            bytes: size,
             timestamp_delta,
             offset_delta,
             key,

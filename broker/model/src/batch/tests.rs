@@ -13,6 +13,7 @@ const NOW: i64 = 1_700_000_000_000;
 fn rules() -> Rules {
     Rules {
         batch_bytes_max: 1_048_588,
+        inflated_record_bytes_max: usize::MAX,
         keys_required: false,
         timestamps: Timestamps::Create {
             now_ms: NOW,
@@ -184,6 +185,31 @@ fn keyless_record_is_refused_by_a_compacted_topic_with_its_index() {
         check(&bytes, &compacted),
         Err(Rejected::Record { index: 1, .. })
     ));
+}
+
+#[test]
+fn record_of_a_compressed_batch_is_held_to_its_own_limit() {
+    let mut b = Builder::default();
+    b.push(NOW, None, Some(b"v"));
+    let bytes = b.build().unwrap();
+    let header = |attributes| Header {
+        attributes,
+        ..Header::parse(&bytes).unwrap()
+    };
+    // One record with a length of one byte in front.
+    let payload = Batch::parse(&bytes).unwrap().payload();
+    let largest = payload.len() - 1;
+    let limited = |inflated_record_bytes_max| Rules {
+        inflated_record_bytes_max,
+        ..rules()
+    };
+    assert!(validate::records(&header(3), &payload, &limited(largest)).is_ok());
+    let refused = validate::records(&header(3), &payload, &limited(largest - 1));
+    assert!(
+        matches!(refused, Err(Rejected::Malformed(_))),
+        "{refused:?}"
+    );
+    assert!(validate::records(&header(0), &payload, &limited(largest - 1)).is_ok());
 }
 
 #[test]

@@ -13,6 +13,8 @@ use super::{Batch, HEADER_BYTES, Header, Invalid, MAGIC, record::Frame};
 pub struct Rules {
     /// `max.message.bytes`: bytes of a batch as stored.
     pub batch_bytes_max: usize,
+    /// `max.decompressed.message.bytes`: bytes of one record of a compressed batch, its length aside.
+    pub inflated_record_bytes_max: usize,
     /// `cleanup.policy` has `compact`: every record needs a key, an empty one will do.
     pub keys_required: bool,
     pub timestamps: Timestamps,
@@ -115,6 +117,11 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
     let mut left = payload;
     let mut index = 0;
     let mut max_timestamp = -1;
+    // What comes uncompressed is as large as its batch at most.
+    let record_bytes_max = match header.compression() {
+        0 => usize::MAX,
+        _ => rules.inflated_record_bytes_max,
+    };
     while !left.is_empty() {
         if index == header.record_count {
             return Err(malformed("bytes are left after the last record"));
@@ -122,6 +129,12 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
         let frame = Frame::read(&mut left)
             .and_then(|f| f.check_headers().map(|()| f))
             .map_err(|what| Rejected::Malformed(format!("record {index}: {what}")))?;
+        if frame.bytes > record_bytes_max {
+            return Err(Rejected::Malformed(format!(
+                "record {index} has {} bytes, max.decompressed.message.bytes allows {record_bytes_max}",
+                frame.bytes
+            )));
+        }
         if frame.offset_delta != index {
             return Err(malformed("offset deltas are not consecutive"));
         }

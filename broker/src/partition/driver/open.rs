@@ -99,6 +99,8 @@ impl Hosted {
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,
+            turn: tokio::sync::Mutex::default(),
+            inflaters: context.inflaters.clone(),
             room: context.room.clone(),
             room_max: u32::try_from(context.config.queue_bytes_max).unwrap_or(u32::MAX),
         });

@@ -301,6 +301,39 @@ async fn what_only_the_disk_has_is_not_read_from_memory() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn large_compressed_batch_keeps_its_place_before_a_small_one() {
+    let cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    // Inflates to more than is checked on the spot.
+    let mut b = Builder::default().producer(7, 0, 0);
+    b.push(clock::wall_ms(), None, Some(&vec![b'v'; 4 << 20]));
+    let large = compressed(&b.build().unwrap());
+    let (large, small) = tokio::join!(
+        handle.append(append(large, Acks::All)),
+        handle.append(append(producer(1), Acks::All)),
+    );
+    assert_eq!(large.unwrap().base_offset, Offset(0));
+    assert_eq!(small.unwrap().base_offset, Offset(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inflated_record_is_held_to_the_topics_limit() {
+    let cluster = Cluster::start(1).await;
+    let configs = [("max.decompressed.message.bytes", "1000")];
+    let partition = cluster.topic(&[1], &configs).await;
+    let handle = cluster.handle(1, partition);
+    for (bytes, taken) in [(900, true), (1000, false)] {
+        let mut b = Builder::default();
+        b.push(clock::wall_ms(), None, Some(&vec![b'v'; bytes]));
+        let plain = b.build().unwrap();
+        let appended = handle.append(append(compressed(&plain), Acks::All)).await;
+        assert_eq!(appended.is_ok(), taken, "{appended:?}");
+        assert!(handle.append(append(plain, Acks::All)).await.is_ok());
+    }
+}
+
 fn disk_error(kind: std::io::ErrorKind) -> commitlog::Error {
     commitlog::Error::Io {
         doing: "sync",
