@@ -11,6 +11,7 @@ mod hosted;
 mod offline;
 mod open;
 mod producers;
+mod watermark;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -30,8 +31,8 @@ use offline::Offline;
 use super::{
     Config,
     append::{Acks, AppendError, Appended},
-    clock::Clock,
     blocking::Pool,
+    clock::Clock,
     handle::DeleteError,
     metrics::Metrics,
     peers::{Fetchers, Sessions},
@@ -151,8 +152,8 @@ pub(super) struct Context {
     pub proposals: Proposals,
     pub syncers: Syncers,
     pub metrics: Metrics,
-    pub room: Arc<tokio::sync::Semaphore>,
     pub inflaters: Pool,
+    pub room: Arc<tokio::sync::Semaphore>,
 }
 
 struct Driver {

@@ -7,7 +7,7 @@ use model::{Epoch, Offset, batch};
 use super::{
     Fetched,
     hosted::{Hosted, is_of_the_disk},
-    producers,
+    producers, watermark,
 };
 
 impl Hosted {
@@ -88,6 +88,7 @@ impl Hosted {
             "log parted from the leader's and is cut"
         );
         producers::forget(&self.directory);
+        watermark::forget(&self.directory);
         self.log.truncate_to(to)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers);
@@ -102,6 +103,7 @@ impl Hosted {
             "the leader's log begins later: starting over there"
         );
         producers::forget(&self.directory);
+        watermark::forget(&self.directory);
         self.log.reset_to(start)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers);

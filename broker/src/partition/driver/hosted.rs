@@ -13,7 +13,7 @@ use model::{
 };
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Context, fault::Fault, producers};
+use super::{Context, fault::Fault, producers, watermark};
 use crate::partition::{
     append::{Acks, AppendError, Appended},
     clock,
@@ -52,6 +52,9 @@ pub(super) struct Hosted {
     pub(super) warm_since_ms: Option<i64>,
     /// End of the log when the producers were last written down.
     pub(super) producers_at: Offset,
+    /// High watermark as it was written down, and when to write down a later one.
+    pub(super) watermark_at: Offset,
+    pub(super) store_watermark_ms: Option<i64>,
 }
 
 pub(super) struct Waiter {
@@ -273,6 +276,9 @@ impl Hosted {
         let effects = self.machine.tick(now_ms);
         self.act(effects);
         self.look_for_room(now_ms);
+        if self.store_watermark_ms.is_some_and(|at| at <= now_ms) {
+            self.store_watermark();
+        }
         if self
             .warm_since_ms
             .is_some_and(|at| at + TAIL_IDLE_MS <= now_ms)
@@ -292,7 +298,8 @@ impl Hosted {
         };
         let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
         let room = self.fault.as_ref().and_then(Fault::next_look);
-        [self.machine.next_deadline(), sync, cool, room]
+        let due = self.machine.next_deadline();
+        [due, sync, cool, room, self.store_watermark_ms]
             .into_iter()
             .flatten()
             .min()
@@ -389,6 +396,10 @@ impl Hosted {
             leader_epoch: snapshot.leader_epoch,
             leading,
         };
+        if self.store_watermark_ms.is_none() && snapshot.high_watermark != self.watermark_at {
+            let now_ms = self.context.clock.now_ms();
+            self.store_watermark_ms = Some(now_ms + watermark::STORE_AFTER_MS);
+        }
         *self.shared.snapshot.write() = snapshot;
         self.shared.progress.send_if_modified(|p| {
             let changed = *p != progress;
@@ -404,6 +415,7 @@ impl Hosted {
     pub(super) fn close(mut self) -> bool {
         self.stop("the broker stops");
         self.store_producers();
+        self.store_watermark();
         let partition = self.partition;
         let closed = self.log.close();
         if let Err(error) = &closed {
@@ -490,6 +502,15 @@ impl Hosted {
     /// What the log says of producers.
     pub(super) fn recount_producers(&self) -> Producers {
         producers::recount(&self.directory, &self.shared.reader)
+    }
+
+    fn store_watermark(&mut self) {
+        let watermark = self.machine.high_watermark();
+        self.store_watermark_ms = None;
+        if watermark != self.watermark_at {
+            watermark::store(&self.directory, watermark);
+            self.watermark_at = watermark;
+        }
     }
 
     fn store_producers(&mut self) {

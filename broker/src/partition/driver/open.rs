@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::{
     Context, Mailbox,
     hosted::{Hosted, SyncState},
-    producers,
+    producers, watermark,
 };
 use crate::partition::{
     clock,
@@ -79,7 +79,7 @@ impl Hosted {
             context.this,
             settings.rules(&context.config),
             ends,
-            ends.start,
+            watermark::load(&directory).unwrap_or(ends.start),
             producers,
         );
         let shared = Arc::new(Shared {
@@ -95,7 +95,7 @@ impl Hosted {
                 replicas: Vec::new(),
                 isr: Vec::new(),
                 min_isr: 1,
-                high_watermark: ends.start,
+                high_watermark: machine.high_watermark(),
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,
@@ -110,6 +110,8 @@ impl Hosted {
             records: context.metrics.records(topic),
             directory,
             producers_at: ends.end,
+            watermark_at: machine.high_watermark(),
+            store_watermark_ms: None,
             log,
             machine,
             shared,

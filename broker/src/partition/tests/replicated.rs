@@ -340,6 +340,39 @@ async fn log_that_cannot_be_read_holds_up_no_other_and_not_for_ever() {
     cluster.until(2, bad, |s| s.log_end == Offset(2)).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn restarted_leader_knows_what_was_committed_before_its_followers_say_so() {
+    let mut cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    for value in ["a", "b"] {
+        leader
+            .append(append(values(&[value]), Acks::All))
+            .await
+            .unwrap();
+    }
+    cluster.disconnect(2);
+    leader
+        .append(append(values(&["c"]), Acks::Leader))
+        .await
+        .unwrap();
+    let broker = cluster.brokers.get_mut(&1).unwrap();
+    assert!(broker.partitions.stop().await);
+    let directory = broker.directory.path().to_owned();
+    broker.partitions = begin(
+        &cluster.metadata,
+        &broker.mesh,
+        &directory,
+        Shutdown::Clean,
+        Config::default(),
+    );
+    let leader = cluster
+        .until(1, partition, |s| s.role == Role::Leader)
+        .await;
+    assert_eq!(read(&leader, Limit::HighWatermark), ["a", "b"]);
+    assert!(!leader.status().watermark_settled);
+}
+
 /// The only segment file of a replica.
 fn segment_of(directory: &Path, partition: TopicPartition) -> PathBuf {
     let name = format!("{}-{}", partition.topic, partition.partition);
