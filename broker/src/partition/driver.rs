@@ -11,6 +11,7 @@ mod hosted;
 mod offline;
 mod open;
 mod producers;
+mod upkeep;
 mod watermark;
 
 use std::{

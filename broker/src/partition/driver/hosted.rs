@@ -16,7 +16,6 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::{Context, fault::Fault, producers, watermark};
 use crate::partition::{
     append::{Acks, AppendError, Appended},
-    clock,
     handle::{DeleteError, Handle, Progress, Role, Shared, Snapshot},
     settings::Settings,
     sync::Pending as PendingSync,
@@ -305,39 +304,6 @@ impl Hosted {
             .min()
     }
 
-    /// The look that every replica gets once in the retention interval.
-    pub(super) fn sweep(&mut self, now_ms: i64) {
-        let wall_ms = clock::wall_ms();
-        self.machine
-            .expire_producers(wall_ms - self.context.config.producers_expire_ms);
-        // Deleting must not wait for a segment that finds no room.
-        let rolled = self.log.roll_if_due(now_ms).unwrap_or_else(|error| {
-            tracing::error!(
-                partition = %self.partition,
-                error = &error as &dyn std::error::Error,
-                "segment was not closed"
-            );
-            false
-        });
-        let upto = self.machine.high_watermark();
-        match self.log.apply_retention(wall_ms, upto) {
-            Ok(start) => {
-                if let Some(start) = start {
-                    self.machine.deleted_before(start);
-                }
-                if rolled || self.producers_at != self.log.end_offset() {
-                    self.store_producers();
-                }
-                self.publish();
-            }
-            Err(error) => tracing::error!(
-                partition = %self.partition,
-                error = &error as &dyn std::error::Error,
-                "retention failed"
-            ),
-        }
-    }
-
     pub(super) fn act(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -502,21 +468,6 @@ impl Hosted {
     /// What the log says of producers.
     pub(super) fn recount_producers(&self) -> Producers {
         producers::recount(&self.directory, &self.shared.reader)
-    }
-
-    fn store_watermark(&mut self) {
-        let watermark = self.machine.high_watermark();
-        self.store_watermark_ms = None;
-        if watermark != self.watermark_at {
-            watermark::store(&self.directory, watermark);
-            self.watermark_at = watermark;
-        }
-    }
-
-    fn store_producers(&mut self) {
-        let end = self.log.end_offset();
-        producers::store(&self.directory, end, self.machine.producers());
-        self.producers_at = end;
     }
 }
 

@@ -1,5 +1,7 @@
 //! The leader's side: who follows what from here, and how far each has come.
 
+mod draft;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -13,6 +15,7 @@ use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::Instant};
 
+use self::draft::{Draft, Found, Look, Source};
 use super::frame::{Answer, Request, Response, Standing};
 use crate::{
     partition::{Config, Handle, Roster, driver::Job, handle::Role, read},
@@ -57,37 +60,6 @@ struct State {
     read: Vec<Found>,
     /// Partitions that could not be read, and when to look at them again.
     resting: BTreeMap<TopicPartition, Instant>,
-}
-
-/// A partition to look at, as its follower stood then.
-struct Look {
-    partition: TopicPartition,
-    standing: Standing,
-    handle: Handle,
-}
-
-/// What there is to say to a follower that stands there.
-struct Found {
-    partition: TopicPartition,
-    standing: Standing,
-    answer: Answer,
-}
-
-/// Where records may be taken from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Memory,
-    /// Memory too. Not on a thread of the runtime.
-    Disk,
-}
-
-enum Looked {
-    /// The follower has everything.
-    Nothing,
-    Answer(Answer),
-    /// Only the disk has it.
-    Cold,
-    Unreadable,
 }
 
 struct Entry {
@@ -247,13 +219,13 @@ impl Sessions {
             let read = std::mem::take(&mut state.read);
             (read, self.looks(&state, ready))
         };
-        let mut batch = Batch::new(self, read);
+        let mut draft = Draft::new(self, read);
         for look in looks {
-            batch.take(self, look, Source::Memory);
+            draft.take(self, look, Source::Memory);
         }
         // The follower may have moved on while nobody held the lock.
         let mut state = session.state.lock();
-        let found = batch.found.into_iter().filter_map(|found| {
+        let found = draft.found.into_iter().filter_map(|found| {
             let entry = state.entries.get_mut(&found.partition)?;
             if entry.sent || entry.standing != found.standing {
                 return None;
@@ -265,10 +237,10 @@ impl Sessions {
             Some((found.partition, found.standing.epoch, found.answer))
         });
         let found = found.collect();
-        let beyond = !batch.beyond.is_empty();
-        state.ready.extend(batch.beyond);
-        state.cold.extend(batch.cold);
-        state.rest(batch.unreadable);
+        let beyond = !draft.beyond.is_empty();
+        state.ready.extend(draft.beyond);
+        state.cold.extend(draft.cold);
+        state.rest(draft.unreadable);
         let begin = !state.cold.is_empty() && !state.reading && state.read.is_empty();
         state.reading |= begin;
         drop(state);
@@ -290,22 +262,22 @@ impl Sessions {
         };
         let sessions = self.clone();
         let read = self.0.roster.readers().run(move || {
-            let mut batch = Batch::new(&sessions, Vec::new());
+            let mut draft = Draft::new(&sessions, Vec::new());
             for look in looks {
-                batch.take(&sessions, look, Source::Disk);
+                draft.take(&sessions, look, Source::Disk);
             }
-            batch
+            draft
         });
-        let Some(batch) = read.await else {
+        let Some(draft) = read.await else {
             return;
         };
         {
             let mut state = session.state.lock();
             state.reading = false;
-            state.read = batch.found;
+            state.read = draft.found;
             // Looked at when the next answer is put together, and found cold again.
-            state.ready.extend(batch.beyond);
-            state.rest(batch.unreadable);
+            state.ready.extend(draft.beyond);
+            state.rest(draft.unreadable);
         }
         session.news.notify_waiters();
     }
@@ -350,90 +322,6 @@ impl Sessions {
             }
         }
         found
-    }
-
-    /// What to say to a follower that stands there.
-    fn look(&self, look: &Look, bytes_max: usize, source: Source) -> Looked {
-        let reader = &look.handle.0.reader;
-        let (from, standing) = (look.standing.position.next, &look.standing);
-        if let Some(epoch) = standing.last_epoch {
-            let known = read::epoch_end(reader, standing.epoch, epoch);
-            if let Some(known) = divergence::diverging(Some(epoch), from, known) {
-                return Looked::Answer(Answer::Diverging { from, known });
-            }
-        }
-        let (start, end) = (reader.start_offset(), reader.end_offset());
-        if from < start || from > end {
-            return Looked::Answer(Answer::Reset { from, start });
-        }
-        if from == end {
-            return Looked::Nothing;
-        }
-        let read = match source {
-            Source::Memory => reader.read_cached(from, end, bytes_max),
-            Source::Disk => reader.read_until(from, end, bytes_max).map(Some),
-        };
-        match read {
-            Ok(Some(batches)) => Looked::Answer(Answer::Records {
-                from,
-                high_watermark: look.handle.0.snapshot.read().high_watermark,
-                log_start: start,
-                batches,
-            }),
-            Ok(None) => Looked::Cold,
-            Err(error) => {
-                tracing::error!(
-                    partition = %look.partition,
-                    error = &error as &dyn std::error::Error,
-                    "records cannot be read for a follower"
-                );
-                Looked::Unreadable
-            }
-        }
-    }
-}
-
-/// What one answer takes up.
-struct Batch {
-    bytes_left: usize,
-    found: Vec<Found>,
-    cold: Vec<TopicPartition>,
-    unreadable: Vec<TopicPartition>,
-    /// For the next answer.
-    beyond: Vec<TopicPartition>,
-}
-
-impl Batch {
-    fn new(sessions: &Sessions, found: Vec<Found>) -> Self {
-        let taken: usize = found.iter().map(|f| f.answer.size_bytes()).sum();
-        Self {
-            bytes_left: sessions.0.response_bytes_max.saturating_sub(taken),
-            found,
-            cold: Vec::new(),
-            unreadable: Vec::new(),
-            beyond: Vec::new(),
-        }
-    }
-
-    fn take(&mut self, sessions: &Sessions, look: Look, source: Source) {
-        if self.bytes_left == 0 {
-            self.beyond.push(look.partition);
-            return;
-        }
-        let bytes_max = self.bytes_left.min(sessions.0.partition_bytes_max);
-        match sessions.look(&look, bytes_max, source) {
-            Looked::Nothing => {}
-            Looked::Answer(answer) => {
-                self.bytes_left = self.bytes_left.saturating_sub(answer.size_bytes());
-                self.found.push(Found {
-                    partition: look.partition,
-                    standing: look.standing,
-                    answer,
-                });
-            }
-            Looked::Cold => self.cold.push(look.partition),
-            Looked::Unreadable => self.unreadable.push(look.partition),
-        }
     }
 }
 
