@@ -108,6 +108,9 @@ pub enum Error {
     /// The request may still have its effect.
     #[error("queue '{0}' is not available: its host did not answer in time")]
     TimedOut(Arc<str>),
+    /// Its host is there, but cannot read its log; the log of the broker says why. It is tried again.
+    #[error("queue '{0}' cannot be read by its host")]
+    Crashed(Arc<str>),
     /// RabbitMQ's 405: `basic.get` on a single-active-consumer quorum queue.
     #[error("queue '{0}' has a single active consumer and cannot be polled")]
     SingleActiveConsumer(Arc<str>),

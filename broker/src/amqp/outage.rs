@@ -26,6 +26,8 @@ pub(super) enum Outage {
         name: Arc<str>,
         vhost: Arc<str>,
     },
+    #[error("queue '{name}' in vhost '{vhost}' has crashed and failed to restart")]
+    Crashed { name: Arc<str>, vhost: Arc<str> },
     #[error("failed to perform operation on queue '{name}' in vhost '{vhost}' due to timeout")]
     HomeSlow { name: Arc<str>, vhost: Arc<str> },
     #[error("timed out {doing} quorum queue '{name}' in vhost '{vhost}'")]
@@ -56,6 +58,7 @@ impl Outage {
         let (name, vhost) = (queue.name.clone(), queue.vhost.clone());
         match (error, queue.kind) {
             (queue::Error::NotFound(_), _) => Self::NoQueue { name, vhost },
+            (queue::Error::Crashed(_), _) => Self::Crashed { name, vhost },
             (queue::Error::SingleActiveConsumer(_), _) => {
                 Self::SingleActiveConsumer { name, vhost }
             }

@@ -107,9 +107,10 @@ fn transaction_code(error: transaction::Error) -> ReplyCode {
 /// 541 costs the connection, as it does there.
 fn outage_code(outage: &Outage) -> ReplyCode {
     match outage {
-        Outage::NoQueue { .. } | Outage::HomeDown { .. } | Outage::HomeSlow { .. } => {
-            ReplyCode::NotFound
-        }
+        Outage::NoQueue { .. }
+        | Outage::HomeDown { .. }
+        | Outage::HomeSlow { .. }
+        | Outage::Crashed { .. } => ReplyCode::NotFound,
         Outage::SingleActiveConsumer { .. } => ReplyCode::ResourceLocked,
         Outage::NoMajority { .. }
         | Outage::DeclareQueue { .. }

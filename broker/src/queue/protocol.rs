@@ -146,6 +146,8 @@ pub enum Reply {
     Stats(Stats),
     NotFound,
     Unavailable,
+    /// The host has the queue, but cannot read its log.
+    Crashed,
 }
 
 /// What a queue holds now.

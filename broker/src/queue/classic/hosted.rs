@@ -126,7 +126,7 @@ impl Hosted {
             | Op::Stats { call }
                 if !self.restored =>
             {
-                outbox.call(session, call, Reply::Unavailable);
+                outbox.call(session, call, Reply::Crashed);
             }
             Op::Get {
                 consumer,
@@ -176,11 +176,11 @@ impl Hosted {
             ))),
             Ok(None) => {
                 self.report_lost(got.position);
-                Reply::Unavailable
+                Reply::Crashed
             }
             Err(error) => {
                 self.fail(&error, now_ms);
-                Reply::Unavailable
+                Reply::Crashed
             }
         }
     }

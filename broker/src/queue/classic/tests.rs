@@ -393,9 +393,9 @@ async fn a_queue_that_could_not_be_opened_has_its_messages_when_it_can() {
     std::fs::write(&files, "no directory").unwrap();
     let broker = Broker::over(broker.dir, broker.metadata);
     let mut client = broker.client();
-    let unavailable = queue::Error::Unavailable("q".into());
+    let crashed = queue::Error::Crashed("q".into());
     let got = client.session.get(client.channel, &queue, true).await;
-    assert_eq!(got.unwrap_err(), unavailable);
+    assert_eq!(got.unwrap_err(), crashed);
     std::fs::remove_file(&files).unwrap();
     std::fs::rename(&aside, &files).unwrap();
     while client.session.stats(&queue).await.is_err() {}

@@ -245,6 +245,7 @@ fn put_reply(out: &mut BytesMut, reply: &Reply) {
         }
         Reply::NotFound => out.put_u8(8),
         Reply::Unavailable => out.put_u8(9),
+        Reply::Crashed => out.put_u8(10),
     }
 }
 
@@ -494,6 +495,7 @@ fn reply(input: &mut Bytes) -> Result<Reply, Malformed> {
         }),
         8 => Reply::NotFound,
         9 => Reply::Unavailable,
+        10 => Reply::Crashed,
         _ => return Err(Malformed),
     })
 }

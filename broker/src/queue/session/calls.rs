@@ -276,6 +276,7 @@ impl Drop for Entered {
 fn failure(queue: &Queue, reply: &Reply) -> Error {
     match reply {
         Reply::NotFound => Error::NotFound(queue.name.clone()),
+        Reply::Crashed => Error::Crashed(queue.name.clone()),
         _ => Error::Unavailable(queue.name.clone()),
     }
 }
