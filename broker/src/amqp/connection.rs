@@ -3,7 +3,7 @@
 //!
 //! What has to wait for a queue's host or the metadata group waits beside it ([`operation`]), so that one
 //! channel never holds up another. Nothing is read while too much that the client published is under way,
-//! while too much waits behind such methods, or while too much output waits for a slow reader; nothing is
+//! while too much waits behind such methods, while it publishes and a broker is short of memory or disk, or while too much output waits for a slow reader; nothing is
 //! taken from queues while output waits.
 
 mod clock;
@@ -12,6 +12,7 @@ mod events;
 mod handshake;
 mod leaving;
 mod operation;
+mod pressure;
 mod replies;
 mod socket;
 mod topology;
@@ -96,6 +97,7 @@ pub(super) async fn run(
         operations: FuturesUnordered::new(),
         declares: 0,
         waiting_bytes: 0,
+        blocked: false,
         leaving: None,
         input_cut: false,
         metrics: metrics.clone(),
@@ -125,6 +127,8 @@ struct Connection {
     declares: usize,
     /// What waits behind operations, over all channels.
     waiting_bytes: usize,
+    /// The client knows that it is blocked, or would if it wanted to.
+    blocked: bool,
     /// The client has closed the connection.
     leaving: Option<Closed>,
     /// The input was left before its end, because too much output waited.
@@ -173,6 +177,7 @@ impl Connection {
             {
                 return Ok(closed);
             }
+            self.tell_pressure();
             self.session.flush();
             self.deliver_pending();
             self.session.flush();

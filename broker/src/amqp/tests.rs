@@ -4,10 +4,12 @@ mod channels;
 mod client;
 mod errors;
 mod messages;
+mod pressure;
 mod replies;
 
 use std::sync::Arc;
 
+use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::Image;
 use model::BrokerId;
 use tokio::net::TcpListener;
@@ -34,11 +36,15 @@ impl Fixture {
     }
 
     async fn with(config: Config) -> Self {
+        Self::with_queues(config, crate::queue::Config::default()).await
+    }
+
+    async fn with_queues(config: Config, queues: crate::queue::Config) -> Self {
         let this = BrokerId(0);
         let dir = tempfile::tempdir().unwrap();
         let metadata = Handle::in_memory(this, Image::genesis());
         let parts = Parts {
-            config: crate::queue::Config::default(),
+            config: queues,
             dir: dir.path().to_owned(),
             opened_after: commitlog::Shutdown::Clean,
             metadata: metadata.clone(),
@@ -66,6 +72,22 @@ impl Fixture {
             front,
             _dir: dir,
         }
+    }
+
+    /// `broker` carries the shards of quorum queues from now on.
+    async fn register(&self, broker: BrokerId) {
+        let register = Command::RegisterBroker {
+            id: broker,
+            incarnation: uuid::Uuid::nil(),
+            rack: None,
+            endpoints: Vec::new(),
+        };
+        let reply = self.front.metadata.submit(register).await.unwrap();
+        let Reply::Registered { epoch } = reply else {
+            panic!("not registered: {reply:?}");
+        };
+        let unfence = Command::UnfenceBroker { id: broker, epoch };
+        self.front.metadata.submit(unfence).await.unwrap();
     }
 
     /// A connection with channel 1 open.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_wire::Properties;
 use amqp_wire::method::{Method, basic, channel, connection, queue};
-use machine::metadata::command::{Command, Reply};
+use machine::metadata::command::Command;
 use model::BrokerId;
 
 use super::{Client, Config, Fixture};
@@ -12,22 +12,6 @@ use super::{Client, Config, Fixture};
 const HERE: BrokerId = BrokerId(0);
 /// Nobody answers there.
 const ELSEWHERE: BrokerId = BrokerId(9);
-
-/// Brokers that carry the shards of quorum queues from now on.
-async fn register(fixture: &Fixture, broker: BrokerId) {
-    let register = Command::RegisterBroker {
-        id: broker,
-        incarnation: uuid::Uuid::nil(),
-        rack: None,
-        endpoints: Vec::new(),
-    };
-    let reply = fixture.front.metadata.submit(register).await.unwrap();
-    let Reply::Registered { epoch } = reply else {
-        panic!("not registered: {reply:?}");
-    };
-    let unfence = Command::UnfenceBroker { id: broker, epoch };
-    fixture.front.metadata.submit(unfence).await.unwrap();
-}
 
 fn declare(name: &str) -> queue::Declare {
     queue::Declare {
@@ -83,7 +67,7 @@ async fn a_channel_that_waits_holds_up_itself_only_and_keeps_its_order() {
     };
     assert_eq!(ok.queue.as_str(), "other");
 
-    register(&fixture, HERE).await;
+    fixture.register(HERE).await;
     for expected in ["quorum", "after"] {
         let Method::Queue(queue::Method::DeclareOk(ok)) = client.hear().await else {
             panic!("expected declare-ok");
@@ -110,7 +94,7 @@ async fn a_socket_is_not_read_while_too_much_waits_behind_a_method() {
     client.say(1, declare_quorum("quorum")).await;
     client.say(1, declare("after")).await;
     client.say(2, declare("other")).await;
-    register(&fixture, HERE).await;
+    fixture.register(HERE).await;
     // Read, the third would have been answered first.
     let Method::Queue(queue::Method::DeclareOk(ok)) = client.hear().await else {
         panic!("expected declare-ok");
@@ -160,7 +144,7 @@ async fn a_quorum_queue_without_majority_costs_its_consumers_the_connection_afte
         ..Config::default()
     })
     .await;
-    register(&fixture, ELSEWHERE).await;
+    fixture.register(ELSEWHERE).await;
     let mut client = fixture.client().await;
     let unasked = queue::Declare {
         no_wait: true,

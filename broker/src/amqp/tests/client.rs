@@ -46,8 +46,12 @@ impl Client {
         };
         client.raw(&frame::PROTOCOL_HEADER).await;
         client.hear().await;
-        let capabilities = ["authentication_failure_close", "consumer_cancel_notify"]
-            .map(|name| (name.into(), amqp_wire::Value::Bool(notified)));
+        let capabilities = [
+            "authentication_failure_close",
+            "consumer_cancel_notify",
+            "connection.blocked",
+        ]
+        .map(|name| (name.into(), amqp_wire::Value::Bool(notified)));
         let capabilities = amqp_wire::Table(capabilities.to_vec());
         let start_ok = connection::StartOk {
             client_properties: amqp_wire::Table(vec![(
