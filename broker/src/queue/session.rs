@@ -4,8 +4,10 @@
 //! A front reads what its socket has, calls `publish`, `settle` … for all of it, then `flush`es once.
 
 mod calls;
+mod events;
+mod publishes;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use machine::metadata::image::Queue;
@@ -20,6 +22,8 @@ use super::message::Message;
 pub use super::protocol::Outcome;
 use super::protocol::{Delivered, Op, Request, Response, Resume, SessionKey};
 pub use calls::{Attaching, Caller};
+pub use events::Events;
+use publishes::{Open, Publishes};
 
 /// A channel over the life of its session; a channel number opened again gets another id, so nothing
 /// late from the closed one can reach it.
@@ -108,14 +112,6 @@ pub struct Session {
     getters: HashMap<(ChannelId, u64), Consumer>,
 }
 
-/// The hearing half.
-pub struct Events {
-    shared: Arc<Shared>,
-    links: Arc<Links>,
-    /// What the front was given last and is now on its socket.
-    unwritten: BTreeMap<u32, Unwritten>,
-}
-
 /// State that both halves touch, each for one batch at a time.
 pub(super) struct Shared {
     key: SessionKey,
@@ -148,27 +144,6 @@ struct Served {
     windowed: bool,
 }
 
-#[derive(Default)]
-struct Unwritten {
-    positions: Vec<u64>,
-    count: u32,
-}
-
-/// Publishes whose outcome is open, by publish number: a ring from `first`.
-#[derive(Default)]
-struct Publishes {
-    first: u64,
-    open: VecDeque<Option<Open>>,
-}
-
-struct Open {
-    channel: ChannelId,
-    /// `None`: the channel is not in confirm mode.
-    seq: Option<u64>,
-    hosts: u32,
-    refused: bool,
-}
-
 pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
     let key = SessionKey {
         broker: links.broker(),
@@ -178,10 +153,7 @@ pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
         key,
         mailbox: Mailbox::default(),
         consumers: Mutex::default(),
-        publishes: Mutex::new(Publishes {
-            first: 1,
-            open: VecDeque::new(),
-        }),
+        publishes: Mutex::new(Publishes::new()),
         inflight: Arc::new(Inflight::new(
             links.config().session_inflight_bytes_max,
             links.budget().clone(),
@@ -197,11 +169,7 @@ pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
         published_in: None,
         getters: HashMap::new(),
     };
-    let events = Events {
-        shared,
-        links,
-        unwritten: BTreeMap::new(),
-    };
+    let events = Events::new(shared, links);
     (session, events)
 }
 
@@ -391,126 +359,6 @@ impl Drop for Session {
     }
 }
 
-// === impl Events ===
-
-impl Events {
-    /// What has happened since the last call, in order; waits for the first event. Calling it again
-    /// states that everything given before is on the socket: that opens the windows of consumers without
-    /// prefetch limit and settles what `no_ack` consumers got. Cancel-safe.
-    pub async fn recv(&mut self) -> Vec<Event> {
-        self.written();
-        loop {
-            let responses = self.shared.mailbox.take().await;
-            let events = self.translate(responses);
-            if !events.is_empty() {
-                return events;
-            }
-        }
-    }
-
-    /// As [`Self::recv`] without waiting.
-    pub fn try_recv(&mut self) -> Vec<Event> {
-        self.written();
-        let responses = self.shared.mailbox.try_take();
-        self.translate(responses)
-    }
-
-    /// States that everything given so far is on the socket.
-    pub fn written(&mut self) {
-        let mut batches: Vec<(Host, Vec<Request>)> = Vec::new();
-        for (consumer, unwritten) in std::mem::take(&mut self.unwritten) {
-            let (queue, op) = if unwritten.positions.is_empty() {
-                let consumers = self.shared.consumers.lock();
-                let queue = consumers.get(&consumer).map(|c| c.queue.clone());
-                let count = unwritten.count;
-                (queue, Op::Written { consumer, count })
-            } else {
-                let queue = self.shared.settled(consumer, &unwritten.positions);
-                let op = Op::Settle {
-                    consumer,
-                    positions: unwritten.positions,
-                    outcome: Outcome::Ack,
-                };
-                (queue, op)
-            };
-            let Some(queue) = queue else { continue };
-            let host = self.links.host(&queue);
-            let request = Request {
-                queue: queue.id,
-                op,
-            };
-            match batches.iter_mut().find(|(of, _)| *of == host) {
-                Some((_, requests)) => requests.push(request),
-                None => batches.push((host, vec![request])),
-            }
-        }
-        for (host, requests) in batches {
-            let permit = self.shared.inflight.take(0);
-            let session = self.shared.key;
-            self.links.send(
-                host,
-                Batch {
-                    session,
-                    requests,
-                    permit,
-                },
-            );
-        }
-    }
-
-    fn translate(&mut self, responses: Vec<Response>) -> Vec<Event> {
-        let mut events = Vec::new();
-        for response in responses {
-            match response {
-                Response::Confirmed { publishes } => {
-                    self.shared
-                        .publishes
-                        .lock()
-                        .close(&publishes, true, &mut events);
-                }
-                Response::Refused { publishes } => {
-                    self.shared
-                        .publishes
-                        .lock()
-                        .close(&publishes, false, &mut events);
-                }
-                Response::Deliver {
-                    consumer,
-                    deliveries,
-                } => events.extend(self.deliver(consumer, deliveries)),
-                Response::Cancelled {
-                    consumer,
-                    by_client,
-                } => events.extend(self.shared.cancelled(consumer, by_client)),
-                // Taken out by the mailbox already.
-                Response::Called { .. } => {}
-            }
-        }
-        events
-    }
-
-    fn deliver(&mut self, consumer: u32, deliveries: Vec<Delivered>) -> Option<Event> {
-        let positions = deliveries.iter().map(|d| d.position);
-        let served = self.shared.delivered(consumer, positions)?;
-        if served.no_ack || served.windowed {
-            let unwritten = self.unwritten.entry(consumer).or_default();
-            unwritten.count += u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
-            if served.no_ack {
-                let positions = deliveries.iter().map(|d| d.position);
-                unwritten.positions.extend(positions);
-            }
-        }
-        let deliveries = deliveries.into_iter();
-        Some(Event::Delivered {
-            channel: served.channel,
-            consumer: Consumer(consumer),
-            deliveries: deliveries
-                .map(|delivered| delivery(Consumer(consumer), delivered))
-                .collect(),
-        })
-    }
-}
-
 // === impl Shared ===
 
 impl Shared {
@@ -584,63 +432,6 @@ impl Attached {
 
 /// Marks, in place of a prefetch, what stands for gets.
 const GETTER: u32 = u32::MAX;
-
-// === impl Publishes ===
-
-impl Publishes {
-    fn open(&mut self, open: Open) -> u64 {
-        self.open.push_back(Some(open));
-        self.first + self.open.len() as u64 - 1
-    }
-
-    fn close(&mut self, publishes: &[u64], ack: bool, events: &mut Vec<Event>) {
-        for publish in publishes {
-            let Some(index) = publish.checked_sub(self.first) else {
-                continue;
-            };
-            let Some(slot) = usize::try_from(index)
-                .ok()
-                .and_then(|index| self.open.get_mut(index))
-            else {
-                continue;
-            };
-            let Some(open) = slot else { continue };
-            open.refused |= !ack;
-            open.hosts = open.hosts.saturating_sub(1);
-            if open.hosts > 0 {
-                continue;
-            }
-            if let Some(seq) = open.seq {
-                let confirm = Confirm {
-                    seq,
-                    ack: !open.refused,
-                };
-                match events.last_mut() {
-                    Some(Event::Confirmed { channel, confirms }) if *channel == open.channel => {
-                        confirms.push(confirm);
-                    }
-                    _ => events.push(Event::Confirmed {
-                        channel: open.channel,
-                        confirms: vec![confirm],
-                    }),
-                }
-            }
-            *slot = None;
-        }
-        while let Some(None) = self.open.front() {
-            self.open.pop_front();
-            self.first += 1;
-        }
-    }
-
-    fn forget(&mut self, channel: ChannelId) {
-        for open in self.open.iter_mut().flatten() {
-            if open.channel == channel {
-                open.seq = None;
-            }
-        }
-    }
-}
 
 fn delivery(consumer: Consumer, delivered: Delivered) -> Delivery {
     Delivery {
