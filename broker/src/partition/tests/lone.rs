@@ -376,3 +376,43 @@ async fn lone_replica_without_room_refuses_and_goes_on_when_there_is_some() {
     }
     assert_eq!(read(&handle, Limit::HighWatermark), ["kept", "taken"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
+async fn full_disk_refuses_and_takes_again_what_fits_when_there_is_room() {
+    let mut cluster = Cluster::start(1).await;
+    let partition = cluster.topic(&[1], &[]).await;
+    let handle = cluster.handle(1, partition);
+    let directory = cluster.brokers[&1].directory.path().to_owned();
+    let ballast = directory.join("ballast");
+    std::fs::write(&ballast, vec![1; 12 << 20]).unwrap();
+    let value = "v".repeat(100_000);
+    let write = || handle.append(append(values(&[&value]), Acks::All));
+    let mut taken = 0;
+    let refused = loop {
+        match write().await {
+            Ok(_) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, AppendError::Storage(_)), "{refused:?}");
+    assert!(write().await.is_err(), "there is no room yet");
+    std::fs::remove_file(&ballast).unwrap();
+    while write().await.is_err() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for left in [Shutdown::Unclean, Shutdown::Clean] {
+        let broker = cluster.brokers.get_mut(&1).unwrap();
+        assert!(broker.partitions.stop().await);
+        broker.partitions = begin(
+            &cluster.metadata,
+            &broker.mesh,
+            &directory,
+            left,
+            Config::default(),
+        );
+        cluster
+            .until(1, partition, |s| s.high_watermark == Offset(taken + 1))
+            .await;
+    }
+}
