@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::Image;
+use machine::metadata::submission::Submission;
 use machine::metadata::topology::awaits_brokers;
 use model::BrokerId;
 use parking_lot::Mutex;
@@ -25,12 +26,14 @@ use crate::peer::{Mesh, Service};
 use crate::raft::{Group, GroupId, Groups, Members, ProposeError};
 use forwarding::{Answer, Forwarded};
 use replica::Replica;
+use submissions::Submissions;
 
 mod forwarding;
 mod liveness;
 mod neighbours;
 mod registration;
 mod replica;
+mod submissions;
 
 pub use registration::{Registration, Superseded};
 
@@ -70,6 +73,7 @@ struct Inner {
     this: BrokerId,
     image: watch::Sender<Arc<Image>>,
     keeper: Keeper,
+    submissions: Submissions,
 }
 
 enum Keeper {
@@ -90,12 +94,19 @@ impl Handle {
             this,
             image: watch::channel(Arc::new(image)).0,
             keeper: Keeper::Memory(Mutex::new(())),
+            submissions: Submissions::new(this),
         }))
     }
 
     /// Joins the metadata group: as a voter if this broker is one, else following its log. Serves
     /// [`Service::Metadata`], and keeps the mesh's peers in step with the image.
-    pub async fn start(groups: &Groups, mesh: Mesh, voters: &[Voter]) -> io::Result<Self> {
+    /// `unclean_default` is what this broker's file says of `unclean.leader.election.enable`.
+    pub async fn start(
+        groups: &Groups,
+        mesh: Mesh,
+        voters: &[Voter],
+        unclean_default: bool,
+    ) -> io::Result<Self> {
         let ids: Vec<_> = voters.iter().map(|voter| voter.id).collect();
         let Some(preferred) = ids.iter().min().copied() else {
             return Err(io::Error::other("the metadata group has no voters"));
@@ -117,6 +128,7 @@ impl Handle {
                 mesh: mesh.clone(),
                 voters: ids,
             },
+            submissions: Submissions::new(mesh.this_broker()),
         }));
         let forwarded = Forwarded::new(group.clone(), mesh.alive());
         mesh.serve(Service::Metadata, Arc::new(forwarded));
@@ -125,7 +137,12 @@ impl Handle {
             voters.to_vec(),
             mesh.clone(),
         ));
-        tokio::spawn(liveness::supervise(handle.clone(), group, mesh.alive()));
+        tokio::spawn(liveness::supervise(
+            handle.clone(),
+            group,
+            mesh.clone(),
+            unclean_default,
+        ));
         Ok(handle)
     }
 
@@ -142,8 +159,8 @@ impl Handle {
     /// Has the cluster carry out `command`, from any broker. On return its effect is in
     /// [`Handle::image`] here. A refusal is a [`Reply`].
     ///
-    /// A command whose leader is lost on the way is offered again, so it may be carried out twice: a
-    /// topic is created once all the same, since it comes with its id.
+    /// A command whose leader is lost on the way is offered again, under its number: it is carried out
+    /// once at most.
     pub async fn submit(&self, command: Command) -> Result<Reply, Unavailable> {
         let deadline = Instant::now() + SUBMIT_TIMEOUT;
         self.await_brokers(&command).await?;
@@ -157,12 +174,16 @@ impl Handle {
                 return Ok(reply);
             }
             Keeper::Group { group, .. } => {
-                let command = replica::encode(&command);
-                if let Err(error) = group.check_size(&command) {
+                let open = timeout_at(deadline, self.0.submissions.begin())
+                    .await
+                    .map_err(|_| Unavailable)?;
+                let id = open.id;
+                let submission = replica::encode(&Submission { id, command });
+                if let Err(error) = group.check_size(&submission) {
                     tracing::warn!(%error, "metadata command refused");
                     return Err(Unavailable);
                 }
-                timeout_at(deadline, self.offer(command))
+                timeout_at(deadline, self.offer(submission))
                     .await
                     .map_err(|_| Unavailable)?
             }
@@ -192,12 +213,12 @@ impl Handle {
         }
     }
 
-    /// Offers a command to whoever leads until it is answered; the index it was applied at and the
-    /// answer.
-    async fn offer(&self, command: Bytes) -> (u64, Reply) {
+    /// Offers a submission to whoever leads until it is answered; the index at which the answer holds,
+    /// and the answer.
+    async fn offer(&self, submission: Bytes) -> (u64, Reply) {
         let mut attempt = 0;
         loop {
-            if let Some(reply) = self.offer_once(command.clone(), attempt).await
+            if let Some(reply) = self.offer_once(submission.clone(), attempt).await
                 && let Some(answer) = replica::decode_reply(&reply)
             {
                 return answer;
@@ -207,7 +228,7 @@ impl Handle {
         }
     }
 
-    async fn offer_once(&self, command: Bytes, attempt: usize) -> Option<Bytes> {
+    async fn offer_once(&self, submission: Bytes, attempt: usize) -> Option<Bytes> {
         let Keeper::Group {
             group,
             mesh,
@@ -223,15 +244,23 @@ impl Handle {
             None => *voters.get(attempt % voters.len().max(1))?,
         };
         let reply = if target == self.0.this {
-            forwarding::propose(group, command).await
+            forwarding::propose(group, submission).await
         } else {
-            let call = mesh.call(target, Service::Metadata, command);
+            let call = mesh.call(target, Service::Metadata, submission);
             let reply = timeout(FORWARD_TIMEOUT, call).await.ok()?.ok()?;
             Answer::decode(reply)?
         };
         match reply {
             Answer::Applied(reply) => Some(reply),
             Answer::Elsewhere | Answer::Unknown => None,
+        }
+    }
+
+    /// Follows who leads the group.
+    pub fn controllers(&self) -> watch::Receiver<Option<BrokerId>> {
+        match &self.0.keeper {
+            Keeper::Memory(_) => watch::channel(Some(self.0.this)).1,
+            Keeper::Group { group, .. } => group.leader(),
         }
     }
 

@@ -13,6 +13,7 @@ mod config;
 pub mod image;
 mod partition;
 mod restart;
+pub mod submission;
 mod topic;
 pub mod topology;
 
@@ -111,6 +112,7 @@ impl Image {
                 ttl_ms,
             } => restart::grant(self, broker, &holder, token, ttl_ms, now_ms),
             Command::ReleaseRestartPermit { token } => restart::release(self, token),
+            Command::AdoptUncleanDefault { enabled } => partition::adopt_default(self, enabled),
             command => topology::carry_out(self, command),
         }
     }

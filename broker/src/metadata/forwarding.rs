@@ -7,6 +7,7 @@ use machine::metadata::command::Command;
 use model::BrokerId;
 use tokio::sync::watch;
 
+use super::replica;
 use crate::peer::{Alive, Handler};
 use crate::raft::Group;
 
@@ -44,9 +45,9 @@ impl Answer {
 }
 
 /// Proposes here; only the leader can.
-pub(super) async fn propose(group: &Group, command: Bytes) -> Answer {
+pub(super) async fn propose(group: &Group, submission: Bytes) -> Answer {
     group
-        .propose(command)
+        .propose(submission)
         .await
         .map_or_else(Answer::from, Answer::Applied)
 }
@@ -61,21 +62,30 @@ impl Forwarded {
         Self { group, alive }
     }
 
-    /// A broker that this one cannot reach is not let in: it would be fenced again at once.
-    fn premature(&self, command: &Bytes) -> bool {
-        match serde_json::from_slice(command) {
-            Ok(Command::UnfenceBroker { id, .. }) => !self.alive.borrow().is_alive(id),
-            _ => false,
+    /// Whether the log may have it now. What this build cannot read must not get into the log: brokers of
+    /// the same build would stop. And a broker that this one cannot reach is not let in: it would be
+    /// fenced again at once.
+    fn admits(&self, from: BrokerId, submission: &[u8]) -> bool {
+        match replica::decode(submission).map(|submission| submission.command) {
+            Ok(Command::UnfenceBroker { id, .. }) => self.alive.borrow().is_alive(id),
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(
+                    broker = %from, %error,
+                    "metadata command refused that this build does not know; give every broker the build of that one"
+                );
+                false
+            }
         }
     }
 }
 
 impl Handler for Forwarded {
-    fn call(&self, _from: BrokerId, command: Bytes) -> BoxFuture<'static, Bytes> {
-        if self.premature(&command) {
+    fn call(&self, from: BrokerId, submission: Bytes) -> BoxFuture<'static, Bytes> {
+        if !self.admits(from, &submission) {
             return std::future::ready(Answer::Elsewhere.encode()).boxed();
         }
         let group = self.group.clone();
-        async move { propose(&group, command).await.encode() }.boxed()
+        async move { propose(&group, submission).await.encode() }.boxed()
     }
 }

@@ -7,14 +7,17 @@
 use std::time::Duration;
 
 use machine::metadata::command::Command;
-use machine::metadata::image::Image;
+use machine::metadata::image::{Broker, Image};
 use model::BrokerId;
-use tokio::sync::watch;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::Handle;
-use crate::peer::Alive;
+use crate::peer::{Alive, Mesh};
 use crate::raft::Group;
+
+#[cfg(test)]
+mod tests;
 
 /// A step that failed, or whose effect is not visible yet, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -26,10 +29,13 @@ const REBALANCE_AFTER: Duration = Duration::from_secs(5);
 pub(super) enum Step {
     Fence(BrokerId, i64),
     Follow(BrokerId),
+    /// The file here says other than the image of unclean elections.
+    AdoptUncleanDefault(bool),
 }
 
 /// Works for as long as the group runs; idle while another broker leads.
-pub(super) async fn supervise(metadata: Handle, group: Group, mut alive: watch::Receiver<Alive>) {
+pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclean_default: bool) {
+    let mut alive = mesh.alive();
     let mut leader = group.leader();
     let mut image = metadata.watch();
     loop {
@@ -43,6 +49,8 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mut alive: watch::
                 &alive.borrow_and_update().clone(),
                 metadata.this_broker(),
                 is_member,
+                |id| mesh.incarnation(id),
+                unclean_default,
             )
         } else {
             Vec::new()
@@ -84,15 +92,25 @@ pub(super) fn decide(
     alive: &Alive,
     this: BrokerId,
     is_member: impl Fn(BrokerId) -> bool,
+    incarnation: impl Fn(BrokerId) -> Option<Uuid>,
+    unclean_default: bool,
 ) -> Vec<Step> {
     let mut steps = Vec::new();
+    if image.unclean_default != unclean_default {
+        steps.push(Step::AdoptUncleanDefault(unclean_default));
+    }
+    // Another data directory answers under its id: the registered one is gone, and the other cannot
+    // register before that is said.
+    let is_same = |broker: &Broker| {
+        incarnation(broker.id).is_none_or(|answering| answering == broker.incarnation)
+    };
     for broker in image.brokers.values() {
         if broker.id == this {
             continue;
         }
         if !is_member(broker.id) {
             steps.push(Step::Follow(broker.id));
-        } else if !broker.fenced && !alive.is_alive(broker.id) {
+        } else if !broker.fenced && (!alive.is_alive(broker.id) || !is_same(broker)) {
             steps.push(Step::Fence(broker.id, broker.epoch));
         }
     }
@@ -123,6 +141,13 @@ async fn act(metadata: &Handle, group: &Group, step: Step) {
                 .is_err()
             {
                 tracing::warn!(broker = %id, "not fenced: the quorum is not available");
+            }
+        }
+        Step::AdoptUncleanDefault(enabled) => {
+            tracing::info!(enabled, "unclean elections as the configuration file says");
+            let adopt = Command::AdoptUncleanDefault { enabled };
+            if metadata.submit(adopt).await.is_err() {
+                tracing::warn!("default of unclean elections not set: the quorum is not available");
             }
         }
         Step::Follow(id) => {

@@ -5,11 +5,12 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use machine::metadata::command::{Command, Reply};
+use machine::metadata::command::Reply;
 use machine::metadata::image::Image;
+use machine::metadata::submission::Submission;
 use tokio::sync::watch;
 
-use crate::raft::{Entry, Snapshot, StateMachine};
+use crate::raft::{Entry, Snapshot, StateMachine, UnknownCommand};
 
 pub(super) struct Replica {
     image: Image,
@@ -30,23 +31,16 @@ impl Replica {
 }
 
 impl StateMachine for Replica {
-    fn apply(&mut self, entry: &Entry) -> Vec<Bytes> {
-        let replies = entry
-            .commands
-            .iter()
-            .map(|command| match serde_json::from_slice::<Command>(command) {
-                Ok(command) => {
-                    let reply = self.image.apply(command, entry.now_ms, entry.index);
-                    encode_reply(entry.index, &reply)
-                }
-                Err(error) => {
-                    tracing::error!(index = entry.index, %error, "metadata command of a newer build skipped");
-                    Bytes::new()
-                }
-            })
-            .collect();
+    fn apply(&mut self, entry: &Entry) -> Result<Vec<Bytes>, UnknownCommand> {
+        let mut replies = Vec::with_capacity(entry.commands.len());
+        for command in &entry.commands {
+            let submission = decode(command).map_err(|e| UnknownCommand(e.to_string()))?;
+            let reply = self.image.apply_once(submission, entry.now_ms, entry.index);
+            let reply = reply.map(|reply| encode_reply(entry.index, &reply));
+            replies.push(reply.unwrap_or_default());
+        }
         self.publish();
-        replies
+        Ok(replies)
     }
 
     fn leadership(&mut self, leading: bool, term: u64) {
@@ -56,7 +50,7 @@ impl StateMachine for Replica {
     fn snapshot(&self) -> Snapshot {
         let image = self.image.clone();
         Box::new(move |out: &mut dyn Write| {
-            serde_json::to_writer(out, &image).map_err(io::Error::other)
+            serde_json::to_writer(out, &image).map_err(io::Error::from)
         })
     }
 
@@ -67,9 +61,14 @@ impl StateMachine for Replica {
     }
 }
 
-pub(super) fn encode(command: &Command) -> Bytes {
+pub(super) fn encode(submission: &Submission) -> Bytes {
     // Maps with string keys and plain values only: this cannot fail.
-    serde_json::to_vec(command).unwrap_or_default().into()
+    serde_json::to_vec(submission).unwrap_or_default().into()
+}
+
+/// Fails on what this build does not know.
+pub(super) fn decode(submission: &[u8]) -> serde_json::Result<Submission> {
+    serde_json::from_slice(submission)
 }
 
 fn encode_reply(index: u64, reply: &Reply) -> Bytes {
@@ -79,7 +78,7 @@ fn encode_reply(index: u64, reply: &Reply) -> Bytes {
     out.freeze()
 }
 
-/// The index at which a command was applied, and its answer.
+/// The index at which the answer holds, and the answer.
 pub(super) fn decode_reply(reply: &Bytes) -> Option<(u64, Reply)> {
     let (index, json) = reply.split_first_chunk()?;
     let reply = serde_json::from_slice(json).ok()?;

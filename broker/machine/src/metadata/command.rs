@@ -45,6 +45,11 @@ pub enum Command {
     ReleaseRestartPermit {
         token: Uuid,
     },
+    /// What the file of the group's leader says of `unclean.leader.election.enable`: it decides the
+    /// elections, as the controller's does in Kafka, and every broker must decide them alike.
+    AdoptUncleanDefault {
+        enabled: bool,
+    },
     CreateTopic {
         name: String,
         id: TopicId,

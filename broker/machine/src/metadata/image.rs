@@ -7,6 +7,7 @@ use model::{BrokerId, Epoch, ShardId, TopicId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::submission::Answered;
 use crate::value::Table;
 
 /// State of the metadata group after applying the entry at `index`.
@@ -33,6 +34,13 @@ pub struct Image {
     /// Who may restart a broker now; see [`RestartPermit::expires_at_ms`].
     #[serde(default)]
     pub restart_permit: Option<Arc<RestartPermit>>,
+    /// `unclean.leader.election.enable` in the file of the broker that leads this group: what holds where
+    /// [`Image::configs`] says nothing.
+    #[serde(default)]
+    pub unclean_default: bool,
+    /// Answers that a submitter may still ask for again.
+    #[serde(default)]
+    pub answered: OrdMap<BrokerId, Answered>,
 }
 
 /// Leave to restart one broker, granted to one holder at a time.

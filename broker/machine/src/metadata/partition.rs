@@ -209,6 +209,7 @@ fn choose_leader(image: &Image, topic: TopicId, partition: &mut Partition) -> Op
     Some(unclean)
 }
 
+/// The topic's own value, else the cluster's, else what the files say.
 fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
     let Some(topic) = image.topics.get(&topic) else {
         return false;
@@ -219,7 +220,16 @@ fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
     ]
     .iter()
     .find_map(|resource| image.configs.get(resource)?.get(UNCLEAN_KEY))
-    .is_some_and(|value| value.as_ref() == "true")
+    .map_or(image.unclean_default, |value| {
+        value.trim().eq_ignore_ascii_case("true")
+    })
+}
+
+/// Another default: partitions without a leader may have one now.
+pub(super) fn adopt_default(image: &mut Image, enabled: bool) -> Result<Reply, Refusal> {
+    image.unclean_default = enabled;
+    elect_for_leaderless(image);
+    Ok(Reply::Done)
 }
 
 fn lead(partition: &mut Partition, leader: Option<BrokerId>) {

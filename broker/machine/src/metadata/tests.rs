@@ -6,6 +6,7 @@ use super::image::{Image, Partition};
 
 mod brokers;
 mod invariants;
+mod submissions;
 mod topics;
 mod topology;
 

@@ -54,6 +54,27 @@ fn another_replica_leads_uncleanly_only_where_it_is_allowed() {
 }
 
 #[test]
+fn the_default_of_unclean_elections_holds_where_nothing_else_is_said() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    let topic = cluster.create("t", manual(&[&[0, 1]]));
+    let careful = cluster.create("careful", manual(&[&[0, 1]]));
+    cluster.apply(Command::AlterConfigs {
+        resource: super::super::image::ConfigResource::Topic("careful".into()),
+        changes: vec![(
+            "unclean.leader.election.enable".to_owned(),
+            Some("false".to_owned()),
+        )],
+    });
+    cluster.fence(1);
+    cluster.fence(0);
+    cluster.unfence(1);
+    assert_eq!(cluster.partition(topic, 0).leader, None);
+    cluster.done(Command::AdoptUncleanDefault { enabled: true });
+    assert_eq!(cluster.partition(topic, 0).leader, Some(BrokerId(1)));
+    assert_eq!(cluster.partition(careful, 0).leader, None);
+}
+
+#[test]
 fn a_broker_that_registers_again_leaves_its_isrs_and_stale_isr_changes() {
     let mut cluster = Cluster::with_racks(&RACKS);
     let topic = cluster.create("t", manual(&[&[0, 1, 2]]));

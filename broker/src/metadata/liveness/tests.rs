@@ -1,0 +1,40 @@
+use std::collections::BTreeMap;
+
+use machine::metadata::command::Reply;
+
+use super::*;
+
+const HERE: BrokerId = BrokerId(0);
+const OTHER: BrokerId = BrokerId(1);
+
+/// Steps of broker 0, when broker 1 is registered and let in with directory 7.
+fn steps(answers: bool, directory: u128, unclean_default: bool) -> Vec<Step> {
+    let mut image = Image::genesis();
+    let register = Command::RegisterBroker {
+        id: OTHER,
+        incarnation: Uuid::from_u128(7),
+        rack: None,
+        endpoints: Vec::new(),
+    };
+    let Reply::Registered { epoch } = image.apply(register, 0, 1) else {
+        panic!("not registered");
+    };
+    image.apply(Command::UnfenceBroker { id: OTHER, epoch }, 0, 2);
+    let alive = Alive {
+        peers: BTreeMap::from([(OTHER, answers)]),
+    };
+    let incarnation = |_| Some(Uuid::from_u128(directory));
+    decide(&image, &alive, HERE, |_| true, incarnation, unclean_default)
+}
+
+#[test]
+fn a_broker_is_fenced_when_it_is_gone_or_another_directory_answers_for_it() {
+    assert_eq!(steps(true, 7, false), []);
+    assert_eq!(steps(false, 7, false), [Step::Fence(OTHER, 0)]);
+    assert_eq!(steps(true, 8, false), [Step::Fence(OTHER, 0)]);
+}
+
+#[test]
+fn the_leader_has_its_default_of_unclean_elections_adopted() {
+    assert_eq!(steps(true, 7, true), [Step::AdoptUncleanDefault(true)]);
+}
