@@ -37,7 +37,7 @@ use super::metrics::{Labels, Metrics};
 use super::outbox::Outbox;
 use super::protocol::codec;
 use super::protocol::{Delivered, Op, QueueId, Reply, Response, SessionKey};
-use crate::raft::{Entry, Snapshot, StateMachine};
+use crate::raft::{Entry, Snapshot, StateMachine, UnknownCommand};
 
 /// Deleted queues that a shard remembers: a publish that comes late to one of them is confirmed, to an
 /// older one refused.
@@ -103,36 +103,22 @@ impl Shard {
         }
     }
 
-    fn carry_out(&mut self, command: Bytes, now_ms: i64) -> Bytes {
-        match Command::decode(command) {
-            Ok(Command::Batch(origin, batches)) => self.batch(origin, batches, now_ms),
-            Ok(Command::Declare {
+    fn carry_out(&mut self, command: Bytes, now_ms: i64) -> Result<Bytes, UnknownCommand> {
+        let command =
+            Command::decode(command).map_err(|error| UnknownCommand(error.to_string()))?;
+        match command {
+            Command::Batch(origin, batches) => return Ok(self.batch(origin, batches, now_ms)),
+            Command::Declare {
                 queue,
                 vhost,
                 name,
                 arguments,
-            }) => {
-                self.declare(queue, &vhost, &name, arguments, now_ms);
-                Bytes::new()
-            }
-            Ok(Command::Remove { queue }) => {
-                self.remove(queue);
-                Bytes::new()
-            }
-            Ok(Command::Tick) => {
-                self.tick(now_ms);
-                Bytes::new()
-            }
-            Ok(Command::Gone { broker }) => {
-                self.gone(broker, false, now_ms);
-                Bytes::new()
-            }
-            Err(error) => {
-                // Proposed by a member of the cluster: the same on all, so is leaving it out.
-                tracing::error!(shard = %self.id, %error, "command of a shard is malformed");
-                Bytes::new()
-            }
+            } => self.declare(queue, &vhost, &name, arguments, now_ms),
+            Command::Remove { queue } => self.remove(queue),
+            Command::Tick => self.tick(now_ms),
+            Command::Gone { broker } => self.gone(broker, false, now_ms),
         }
+        Ok(Bytes::new())
     }
 
     fn batch(
@@ -421,14 +407,14 @@ impl Shard {
 }
 
 impl StateMachine for Shard {
-    fn apply(&mut self, entry: &Entry) -> Vec<Bytes> {
+    fn apply(&mut self, entry: &Entry) -> Result<Vec<Bytes>, UnknownCommand> {
         self.leading = entry.leading;
         let commands = entry.commands.iter().cloned();
         let replies = commands
             .map(|command| self.carry_out(command, entry.now_ms))
-            .collect();
+            .collect::<Result<_, _>>()?;
         self.publish_outlook(entry.now_ms);
-        replies
+        Ok(replies)
     }
 
     fn leadership(&mut self, leading: bool, term: u64) {

@@ -3,10 +3,13 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use openraft::OptionalSend;
 use openraft::storage::{EntryResponder, RaftSnapshotBuilder, RaftStateMachine, Snapshot};
+use openraft::type_config::alias::SnapshotOf;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -15,20 +18,32 @@ use super::types::{
     EntryPayload, LogId, Replies, SnapshotMeta, StoredMembership, TypeConfig, node_id, term,
 };
 use super::wal::log::Log;
-use super::{Entry, GroupId, StateMachine, codec};
+use super::{Entry, GroupId, StateMachine, UnknownCommand, codec};
 use model::BrokerId;
+
+/// Between two tries to write a snapshot to a full disk.
+const ROOM_AGAIN: Duration = Duration::from_secs(5);
 
 /// The machine with what openraft keeps beside it. Shared with the watcher of leadership.
 #[derive(Clone)]
 pub(super) struct Applier(Arc<Shared>);
 
+/// What an applier stands on.
+pub(super) struct Parts {
+    pub(super) group: GroupId,
+    pub(super) this: BrokerId,
+    pub(super) log: Arc<Mutex<Log>>,
+    pub(super) shelf: Arc<Shelf>,
+    /// Told why, when the machine cannot go on.
+    pub(super) halted: watch::Sender<Option<String>>,
+}
+
 struct Shared {
-    group: GroupId,
-    this: BrokerId,
-    log: Arc<Mutex<Log>>,
-    shelf: Arc<Shelf>,
+    parts: Parts,
     state: Mutex<State>,
     applied: watch::Sender<u64>,
+    /// The group stops: no snapshot is tried again.
+    stopped: AtomicBool,
 }
 
 struct State {
@@ -43,13 +58,8 @@ struct State {
 
 impl Applier {
     /// Brings the machine to the group's snapshot, if there is one.
-    pub(super) fn open(
-        group: GroupId,
-        this: BrokerId,
-        log: Arc<Mutex<Log>>,
-        shelf: Arc<Shelf>,
-        machine: Box<dyn StateMachine>,
-    ) -> io::Result<Self> {
+    /// Reads files.
+    pub(super) fn open(parts: Parts, machine: Box<dyn StateMachine>) -> io::Result<Self> {
         let mut state = State {
             machine,
             applied: None,
@@ -57,18 +67,21 @@ impl Applier {
             clock_ms: 0,
             leading: None,
         };
-        if let Some(stored) = shelf.get(group)? {
+        if let Some(stored) = parts.shelf.get(parts.group)? {
             state.restore(&stored)?;
         }
         let applied = state.applied.map_or(0, |id| id.index);
         Ok(Self(Arc::new(Shared {
-            group,
-            this,
-            log,
-            shelf,
+            parts,
             state: Mutex::new(state),
             applied: watch::channel(applied).0,
+            stopped: AtomicBool::new(false),
         })))
+    }
+
+    /// The group stops on this broker.
+    pub(super) fn stop(&self) {
+        self.0.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Leadership of an earlier term is over.
@@ -90,10 +103,11 @@ impl Applier {
     }
 
     fn leads_in(&self, entry_term: u64) -> bool {
-        self.0.log.lock().vote().is_some_and(|vote| {
+        let Parts { log, this, .. } = &self.0.parts;
+        log.lock().vote().is_some_and(|vote| {
             vote.committed
                 && vote.leader_id.term == entry_term
-                && vote.leader_id.voted_for == node_id(self.0.this)
+                && vote.leader_id.voted_for == node_id(*this)
         })
     }
 
@@ -121,13 +135,25 @@ impl Applier {
                     commands,
                     leading: state.leading.is_some(),
                 };
-                let replies = state.machine.apply(&entry);
+                let applied = state.machine.apply(&entry);
+                let replies = applied.map_err(|unknown| self.halt(&entry, &unknown))?;
                 debug_assert_eq!(replies.len(), entry.commands.len(), "one reply per command");
                 Replies(replies)
             }
         };
         state.applied = Some(entry.log_id);
         Ok(replies)
+    }
+
+    /// The state here has come apart from the entries: nothing more may be applied, or answered.
+    fn halt(&self, entry: &Entry, unknown: &UnknownCommand) -> io::Error {
+        let group = self.0.parts.group.0;
+        let why = format!(
+            "entry {} of raft group {group} holds a command that this build does not know ({unknown}); start this broker with the newest build that the cluster runs",
+            entry.index
+        );
+        self.0.parts.halted.send_replace(Some(why.clone()));
+        io::Error::other(why)
     }
 
     fn capture(&self) -> Builder {
@@ -202,32 +228,31 @@ impl RaftStateMachine<TypeConfig> for Applier {
             if state.applied != meta.last_log_id {
                 return Err(io::Error::other("the snapshot is not the one announced"));
             }
-            shared.shelf.put(shared.group, &snapshot)
+            shared.parts.shelf.put(shared.parts.group, &snapshot)?;
+            if let Some(last) = state.applied {
+                shared.applied.send_replace(last.index);
+            }
+            Ok(())
         })
-        .await?;
-        if let Some(last) = meta_index(self.0.state.lock().applied) {
-            self.0.applied.send_replace(last);
-        }
-        Ok(())
+        .await
     }
 
     async fn get_current_snapshot(
         &mut self,
-    ) -> Result<Option<openraft::type_config::alias::SnapshotOf<TypeConfig, Stored>>, io::Error>
-    {
-        let Some(stored) = self.0.shelf.get(self.0.group)? else {
-            return Ok(None);
-        };
-        let meta = stored.read()?.0.meta;
-        Ok(Some(Snapshot {
-            meta,
-            snapshot: stored,
-        }))
+    ) -> Result<Option<SnapshotOf<TypeConfig, Stored>>, io::Error> {
+        let shared = Arc::clone(&self.0);
+        blocking(move || {
+            let Some(stored) = shared.parts.shelf.get(shared.parts.group)? else {
+                return Ok(None);
+            };
+            let meta = stored.read()?.0.meta;
+            Ok(Some(Snapshot {
+                meta,
+                snapshot: stored,
+            }))
+        })
+        .await
     }
-}
-
-fn meta_index(applied: Option<LogId>) -> Option<u64> {
-    applied.map(|id| id.index)
 }
 
 /// A captured state, to be written away from the path of entries.
@@ -240,25 +265,46 @@ pub(super) struct Builder {
 impl RaftSnapshotBuilder<TypeConfig> for Builder {
     type SnapshotData = Stored;
 
-    async fn build_snapshot(
-        &mut self,
-    ) -> Result<openraft::type_config::alias::SnapshotOf<TypeConfig, Stored>, io::Error> {
-        let (preamble, state) = self
+    async fn build_snapshot(&mut self) -> Result<SnapshotOf<TypeConfig, Stored>, io::Error> {
+        let captured = self
             .captured
             .lock()
             .take()
             .ok_or_else(|| io::Error::other("this snapshot was built already"))?;
         let shared = Arc::clone(&self.applier.0);
-        blocking(move || {
-            let mut stored = shared.shelf.temporary(shared.group)?;
-            stored.write(&preamble, state)?;
-            shared.shelf.put(shared.group, &stored)?;
-            Ok(Snapshot {
-                meta: preamble.meta,
-                snapshot: stored,
-            })
-        })
-        .await
+        blocking(move || shared.write(&captured)).await
+    }
+}
+
+impl Shared {
+    /// Writes a snapshot; while the disk is full, again and again. To give up would stop the group for
+    /// good, and it can do without: only its log grows.
+    fn write(
+        &self,
+        (preamble, state): &(Preamble, super::Snapshot),
+    ) -> io::Result<SnapshotOf<TypeConfig, Stored>> {
+        let Parts { group, shelf, .. } = &self.parts;
+        loop {
+            let mut stored = shelf.temporary(*group)?;
+            let written = stored.write(preamble, state);
+            match written.and_then(|()| shelf.put(*group, &stored)) {
+                Ok(()) => {
+                    return Ok(Snapshot {
+                        meta: preamble.meta.clone(),
+                        snapshot: stored,
+                    });
+                }
+                Err(error) => {
+                    stored.discard();
+                    let full = error.kind() == io::ErrorKind::StorageFull;
+                    if !full || self.stopped.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                    tracing::error!(group = group.0, %error, "no room for a snapshot, and the log grows meanwhile; free space on the disk");
+                    std::thread::sleep(ROOM_AGAIN);
+                }
+            }
+        }
     }
 }
 

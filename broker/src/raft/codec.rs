@@ -13,6 +13,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use openraft::EmptyNode;
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, VoteRequest, VoteResponse};
 
+use super::rejoin::Standing;
 use super::types::{
     Entry, EntryPayload, LogId, Membership, Payload, SnapshotMeta, StoredMembership, TypeConfig,
     Vote, log_id, term,
@@ -267,6 +268,21 @@ pub(super) fn vote_response(bytes: &mut Bytes) -> Result<VoteResponse<TypeConfig
     let last_log_id = optional_log_id(bytes)?;
     let granted = bytes.try_get_u8().map_err(|_| Malformed("vote response"))?;
     Ok(VoteResponse::new(vote, last_log_id, granted != 0))
+}
+
+pub(super) fn put_standing(out: &mut BytesMut, standing: &Standing) {
+    out.put_u8(u8::from(standing.remembers));
+    out.put_u64(standing.term);
+    put_log_id(out, standing.last.as_ref());
+}
+
+pub(super) fn standing(bytes: &mut Bytes) -> Result<Standing> {
+    let malformed = Malformed("standing");
+    Ok(Standing {
+        remembers: bytes.try_get_u8().map_err(|_| malformed)? != 0,
+        term: bytes.try_get_u64().map_err(|_| malformed)?,
+        last: optional_log_id(bytes)?,
+    })
 }
 
 /// Lengths and counts are far below 4 GiB: an entry's bounds see to it.

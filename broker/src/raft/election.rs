@@ -14,9 +14,11 @@ use std::time::Duration;
 use model::BrokerId;
 use openraft::ServerState;
 use openraft::rt::WatchReceiver;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::applier::Applier;
+use super::rejoin::Part;
 use super::types::{Vote, broker_id, node_id};
 use super::{Members, Raft};
 use crate::peer::{Alive, Mesh};
@@ -53,6 +55,8 @@ pub(super) enum Step {
 pub(super) struct View<'a> {
     pub(super) this: BrokerId,
     pub(super) voters: &'a [BrokerId],
+    /// May vote, for itself too; see [`super::rejoin`].
+    pub(super) may_vote: bool,
     pub(super) preferred: BrokerId,
     /// The last known leader of this term.
     pub(super) leader: Option<BrokerId>,
@@ -67,7 +71,7 @@ pub(super) struct View<'a> {
 /// Decides for one voter.
 pub(super) fn decide(view: &View<'_>) -> Step {
     let up = |id: &BrokerId| *id == view.this || view.alive.is_alive(*id);
-    if !view.voters.contains(&view.this) {
+    if !view.voters.contains(&view.this) || !view.may_vote {
         return Step::Rest;
     }
     if view.leading {
@@ -123,7 +127,8 @@ pub(super) async fn supervise(
     applier: Applier,
     mesh: Mesh,
     members: Members,
-    leader: tokio::sync::watch::Sender<Option<BrokerId>>,
+    mut part: watch::Receiver<Part>,
+    leader: watch::Sender<Option<BrokerId>>,
 ) {
     let this = mesh.this_broker();
     let mut alive = mesh.alive();
@@ -147,11 +152,13 @@ pub(super) async fn supervise(
         }
         let published = view_leader.filter(|id| *id != this || leading);
         leader.send_if_modified(|known| std::mem::replace(known, published) != published);
+        let may_vote = *part.borrow_and_update() == Part::Voter;
         let step = {
             let alive = alive.borrow_and_update();
             decide(&View {
                 this,
                 voters: &voters,
+                may_vote,
                 preferred: members.preferred,
                 leader: view_leader,
                 leading,
@@ -174,6 +181,7 @@ pub(super) async fn supervise(
             tokio::select! {
                 changed = metrics.changed() => changed.is_ok(),
                 changed = alive.changed() => changed.is_ok(),
+                changed = part.changed(), if !may_vote => changed.is_ok(),
             }
         };
         let changed = match due {

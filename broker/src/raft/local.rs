@@ -2,10 +2,11 @@
 //! tests of the machines' drivers.
 
 use model::BrokerId;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use super::proposer::system_clock_ms;
-use super::{Config, Entry, Group, Proposal, StateMachine};
+use super::group::Queue;
+use super::{Config, Entry, Group, StateMachine};
+use crate::clock::wall_ms;
 
 pub(super) fn start(
     config: &Config,
@@ -13,7 +14,7 @@ pub(super) fn start(
     this: BrokerId,
     mut machine: impl StateMachine,
 ) -> Group {
-    let (proposals, mut waiting) = mpsc::channel::<Proposal>(config.waiting_commands_max);
+    let (queue, mut waiting) = Queue::new(config, command_bytes_max);
     let entry_commands_max = config.entry_commands_max;
     let (leader, leader_seen) = watch::channel(Some(this));
     tokio::spawn(async move {
@@ -28,19 +29,25 @@ pub(super) fn start(
             let entry = Entry {
                 index,
                 term: 1,
-                now_ms: system_clock_ms(),
+                now_ms: wall_ms(),
                 commands,
                 leading: true,
             };
-            for (reply, outcome) in replies.into_iter().zip(machine.apply(&entry)) {
+            let outcomes = match machine.apply(&entry) {
+                Ok(outcomes) => outcomes,
+                Err(unknown) => {
+                    tracing::error!(%unknown, "the group stops");
+                    return;
+                }
+            };
+            for (reply, outcome) in replies.into_iter().zip(outcomes) {
                 // The proposer may have gone away.
                 let _gone = reply.send(Ok(outcome));
             }
         }
     });
     Group {
-        proposals,
-        command_bytes_max,
+        queue,
         leader: leader_seen,
         replicated: None,
     }

@@ -36,7 +36,7 @@ pub(super) const APPEND: u8 = 1;
 pub(super) const VOTE: u8 = 2;
 pub(super) const SNAPSHOT: u8 = 3;
 pub(super) const TRANSFER: u8 = 4;
-/// Whether the group has begun there; see [`super::formation`].
+/// Asks for a voter's standing; see [`super::rejoin`].
 pub(super) const PROBE: u8 = 5;
 pub(super) const PRE_VOTE: u8 = 6;
 

@@ -4,21 +4,25 @@
 //! proposal, which halves the cost of a command for a little of its delay.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use openraft::errors::{ClientWriteError, RaftError};
+use openraft::rt::WatchReceiver;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::applier::Applier;
+use super::group::Proposal;
 use super::types::{Payload, Replies, broker_id};
-use super::{Config, Proposal, ProposeError, Raft, codec};
+use super::{Config, ProposeError, Raft, codec};
+use crate::clock::wall_ms;
 
 /// A leader whose term is not committed yet, or whose lease has run out, refuses writes; it is asked
 /// again for this long.
 const NEW_LEADER_PATIENCE: Duration = Duration::from_millis(500);
-const NEW_LEADER_RETRY: Duration = Duration::from_millis(1);
+/// Voters that did not answer in this time are asked again, the first time and at most.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(160));
 
 type Reply = oneshot::Sender<Result<Bytes, ProposeError>>;
 
@@ -44,7 +48,7 @@ pub(super) async fn run(
         }
         last = Some(Instant::now());
         let (commands, replies) = gather(first, &mut waiting, &mut held, &config);
-        clock_ms = system_clock_ms().max(clock_ms).max(applier.clock_ms());
+        clock_ms = wall_ms().max(clock_ms).max(applier.clock_ms());
         let payload = codec::encode_commands(clock_ms, &commands);
         let outcome = write(&raft, payload).await;
         answer(outcome, replies);
@@ -77,27 +81,39 @@ fn gather(
 
 async fn write(raft: &Raft, payload: Payload) -> Result<Replies, ProposeError> {
     let patience = Instant::now() + NEW_LEADER_PATIENCE;
+    let mut metrics = raft.metrics();
+    let mut pause = ASK_AGAIN.0;
     loop {
+        // Before the try: a change after it is not missed.
+        drop(metrics.borrow_and_update());
         let hint = match raft.client_write(payload.clone()).await {
             Ok(written) => return Ok(written.data),
+            // Refused before the entry was in the log: surely without effect.
             Err(RaftError::APIError(ClientWriteError::ForwardToLeader(forward))) => {
                 forward.leader_id
             }
+            // The entry was in the log, and another leader's took its place there. It may have been
+            // committed before, or be yet.
             Err(RaftError::APIError(_)) => return Err(ProposeError::Unknown),
             Err(RaftError::Fatal(_)) => return Err(ProposeError::Stopped),
         };
-        // An idle leader has not heard from its voters for a while (there are no heartbeats), and
-        // openraft lets only a leader with a fresh majority write: ask the voters.
-        if raft.is_leader() && raft.trigger().heartbeat().await.is_err() {
-            return Err(ProposeError::Stopped);
-        }
-        let about_to_lead = raft.is_leader() || hint == Some(*raft.node_id());
+        let leads = raft.is_leader();
+        let about_to_lead = leads || hint == Some(*raft.node_id());
         if !about_to_lead || Instant::now() > patience {
             return Err(ProposeError::NotLeader {
                 hint: hint.map(broker_id).filter(|_| !about_to_lead),
             });
         }
-        sleep(NEW_LEADER_RETRY).await;
+        // An idle leader has not heard from its voters for a while (there are no heartbeats), and
+        // openraft lets only a leader with a fresh majority write: ask the voters.
+        if leads && raft.trigger().heartbeat().await.is_err() {
+            return Err(ProposeError::Stopped);
+        }
+        // Their answers show in the metrics, and so does a leadership that has begun or is over.
+        if let Ok(Err(_)) = timeout(pause, metrics.changed()).await {
+            return Err(ProposeError::Stopped);
+        }
+        pause = (pause * 2).min(ASK_AGAIN.1);
     }
 }
 
@@ -115,12 +131,4 @@ fn answer(outcome: Result<Replies, ProposeError>, replies: Vec<Reply>) {
             }
         }
     }
-}
-
-pub(super) fn system_clock_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::FutureExt;
@@ -13,44 +14,53 @@ use model::BrokerId;
 use openraft::raft::{TransferLeaderError, TransferLeaderRequest};
 use openraft::storage::Snapshot;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
+use super::applier::Applier;
 use super::codec::{self, Malformed};
 use super::network::{APPEND, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
+use super::rejoin::Part;
 use super::snapshot::{Shelf, Stored};
+use super::store::Store;
+use super::types::Vote;
 use super::{GroupId, Raft};
 use crate::peer::Handler;
 
-/// The groups that run here. An empty reply tells the caller that its group does not.
+/// How long a candidate's request waits for a voter that has just started; a candidate waits 90 ms.
+const PART_TIMEOUT: Duration = Duration::from_millis(80);
+/// Tells the caller that its group does not run here, or that this broker takes no part in it yet.
+const ABSENT: Bytes = Bytes::new();
+
+/// The groups that run here.
 #[derive(Default)]
 pub(super) struct Server {
     groups: RwLock<BTreeMap<GroupId, Served>>,
 }
 
 #[derive(Clone)]
-struct Served {
-    raft: Raft,
-    shelf: Arc<Shelf>,
-    receiving: Arc<Mutex<Option<Receiving>>>,
+pub(super) struct Served {
+    pub(super) raft: Raft,
+    pub(super) applier: Applier,
+    pub(super) shelf: Arc<Shelf>,
+    pub(super) store: Store,
+    pub(super) part: watch::Receiver<Part>,
+    pub(super) receiving: Arc<Mutex<Option<Receiving>>>,
 }
 
 /// A snapshot that arrives in chunks.
-struct Receiving {
+pub(super) struct Receiving {
     stored: Stored,
     offset: u64,
 }
 
 impl Server {
-    pub(super) fn add(&self, group: GroupId, raft: Raft, shelf: Arc<Shelf>) {
-        let served = Served {
-            raft,
-            shelf,
-            receiving: Arc::default(),
-        };
+    pub(super) fn add(&self, group: GroupId, served: Served) {
         self.groups.write().insert(group, served);
     }
 
-    pub(super) fn remove(&self, group: GroupId) -> Option<Raft> {
-        self.groups.write().remove(&group).map(|served| served.raft)
+    pub(super) fn remove(&self, group: GroupId) -> Option<Served> {
+        self.groups.write().remove(&group)
     }
 
     pub(super) fn rafts(&self) -> Vec<Raft> {
@@ -68,14 +78,14 @@ impl Handler for Server {
         let target = head(&mut request);
         let served = target.and_then(|(_, group)| self.groups.read().get(&group).cloned());
         let (Some((kind, group)), Some(served)) = (target, served) else {
-            return std::future::ready(Bytes::new()).boxed();
+            return std::future::ready(ABSENT).boxed();
         };
         let mut answer = async move {
             match served.answer(kind, group, request).await {
                 Ok(reply) => reply,
                 Err(error) => {
                     tracing::warn!(peer = %from, group = group.0, kind, %error, "raft request failed");
-                    Bytes::new()
+                    ABSENT
                 }
             }
         }
@@ -99,9 +109,13 @@ impl Served {
         match kind {
             APPEND => {
                 let append = codec::append(&mut request)?;
+                if !self.follows(&append.vote) {
+                    return Ok(ABSENT);
+                }
                 let response = self.raft.append_entries(append).await;
                 codec::put_appended(&mut reply, &response.map_err(io::Error::other)?);
             }
+            VOTE | PRE_VOTE | TRANSFER if !self.votes().await => return Ok(ABSENT),
             VOTE => {
                 let vote = codec::vote_request(&mut request)?;
                 let response = self.raft.vote(vote).await.map_err(io::Error::other)?;
@@ -133,19 +147,34 @@ impl Served {
                 }
                 reply.put_u8(u8::from(accepted.is_ok()));
             }
-            PROBE => {
-                let begun = self.raft.is_initialized().await.map_err(io::Error::other)?;
-                reply.put_u8(u8::from(begun));
-            }
+            PROBE => codec::put_standing(&mut reply, &self.store.standing(*self.part.borrow())),
             _ => return Err(Malformed("raft request").into()),
         }
         Ok(reply.freeze())
+    }
+
+    fn follows(&self, leader: &Vote) -> bool {
+        self.part.borrow().follows(leader.leader_id.term)
+    }
+
+    /// Whether this broker may vote. One that does not know yet finds out in a moment, at the start of
+    /// a cluster: the candidate is not told to come again.
+    async fn votes(&self) -> bool {
+        let mut part = self.part.clone();
+        let known = part.wait_for(|part| *part != Part::Unknown);
+        match timeout(PART_TIMEOUT, known).await {
+            Ok(Ok(part)) => *part == Part::Voter,
+            Ok(Err(_)) | Err(_) => *self.part.borrow() == Part::Voter,
+        }
     }
 
     /// Chunks come in order from one leader; a chunk at 0 begins anew.
     async fn receive_snapshot(&self, group: GroupId, mut request: Bytes) -> io::Result<Bytes> {
         let malformed = Malformed("snapshot chunk");
         let vote = codec::vote(&mut request)?;
+        if !self.follows(&vote) {
+            return Ok(ABSENT);
+        }
         let offset = request.try_get_u64().map_err(|_| malformed)?;
         let last = request.try_get_u8().map_err(|_| malformed)? != 0;
         let meta = codec::snapshot_meta(&mut request)?;

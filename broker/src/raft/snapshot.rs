@@ -98,8 +98,15 @@ impl Shelf {
 }
 
 impl Stored {
+    /// Removes a temporary that came to nothing.
+    pub(super) fn discard(self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(path = %self.path.display(), %error, "temporary snapshot not removed");
+        }
+    }
+
     /// Writes a whole snapshot.
-    pub(super) fn write(&mut self, preamble: &Preamble, state: Snapshot) -> io::Result<()> {
+    pub(super) fn write(&mut self, preamble: &Preamble, state: &Snapshot) -> io::Result<()> {
         let mut meta = BytesMut::new();
         codec::put_snapshot_meta(&mut meta, &preamble.meta);
         let mut head = BytesMut::new();

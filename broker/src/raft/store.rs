@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::io;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 
 use openraft::OptionalSend;
@@ -11,8 +11,9 @@ use parking_lot::Mutex;
 
 use super::GroupId;
 use super::codec;
+use super::rejoin::{Part, Standing};
 use super::types::{Entry, LogId, TypeConfig, Vote, term};
-use super::wal::log::Log;
+use super::wal::log::{Found, Log};
 use super::wal::{Kind, Record, Wal};
 
 #[cfg(test)]
@@ -40,6 +41,43 @@ impl Store {
     pub(super) fn log(&self) -> &Arc<Mutex<Log>> {
         &self.log
     }
+
+    /// Whether this broker never promised anything in the group, as far as its log tells.
+    pub(super) fn is_empty(&self) -> bool {
+        self.log.lock().vote().is_none()
+    }
+
+    /// The last entry, which may not be durable yet.
+    pub(super) fn last(&self) -> Option<LogId> {
+        self.log.lock().last()
+    }
+
+    /// What this broker says of itself to other voters.
+    pub(super) fn standing(&self, part: Part) -> Standing {
+        let log = self.log.lock();
+        Standing {
+            remembers: part == Part::Voter,
+            term: log.vote().map_or(0, |vote| vote.leader_id.term),
+            last: log.last(),
+        }
+    }
+
+    /// Waits until all that was written before is durable.
+    pub(super) async fn sync(&self) -> io::Result<()> {
+        self.wal.write_durably(Vec::new()).await
+    }
+
+    /// Entries of `range`, of about `bytes_max` bytes. What is no longer in memory is read from the
+    /// files by a thread for it, and without the lock, which every write of the group needs.
+    async fn read(&self, range: Range<u64>, bytes_max: usize) -> io::Result<Vec<Entry>> {
+        let found = self.log.lock().find(self.wal.files(), range, bytes_max)?;
+        if found.iter().all(Found::in_memory) {
+            return found.into_iter().map(Found::load).collect();
+        }
+        tokio::task::spawn_blocking(move || found.into_iter().map(Found::load).collect())
+            .await
+            .map_err(io::Error::other)?
+    }
 }
 
 impl RaftLogReader<TypeConfig> for Store {
@@ -57,10 +95,7 @@ impl RaftLogReader<TypeConfig> for Store {
             Bound::Excluded(end) => *end,
             Bound::Unbounded => u64::MAX,
         };
-        // Under the lock: the files that live entries are in are kept for as long as it is held.
-        self.log
-            .lock()
-            .read(self.wal.files(), start..end, usize::MAX)
+        self.read(start..end, usize::MAX).await
     }
 
     async fn read_vote(&mut self) -> Result<Option<Vote>, io::Error> {
@@ -72,9 +107,7 @@ impl RaftLogReader<TypeConfig> for Store {
         start: u64,
         end: u64,
     ) -> Result<Vec<Entry>, io::Error> {
-        self.log
-            .lock()
-            .read(self.wal.files(), start..end, READ_BYTES_MAX)
+        self.read(start..end, READ_BYTES_MAX).await
     }
 }
 

@@ -5,16 +5,26 @@ use std::io::{self, Read, Write};
 use bytes::Bytes;
 use model::BrokerId;
 
-use super::{Config, Entry, GroupId, Groups, Members, ProposeError, Snapshot, StateMachine};
+use super::{
+    Config, Entry, Group, GroupId, Groups, Members, ProposeError, Snapshot, StateMachine,
+    UnknownCommand,
+};
 use crate::peer::Mesh;
 
 /// Answers each command with its length.
 struct Lengths;
 
 impl StateMachine for Lengths {
-    fn apply(&mut self, entry: &Entry) -> Vec<Bytes> {
+    fn apply(&mut self, entry: &Entry) -> Result<Vec<Bytes>, UnknownCommand> {
+        if entry
+            .commands
+            .iter()
+            .any(|command| command.starts_with(b"new"))
+        {
+            return Err(UnknownCommand("it is new".to_owned()));
+        }
         let lengths = entry.commands.iter().map(Bytes::len);
-        lengths.map(|len| len.to_string().into()).collect()
+        Ok(lengths.map(|len| len.to_string().into()).collect())
     }
 
     fn leadership(&mut self, _leading: bool, _term: u64) {}
@@ -28,15 +38,11 @@ impl StateMachine for Lengths {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_largest_command_is_taken_and_a_larger_one_stops_nobody() {
-    const HERE: BrokerId = BrokerId(1);
-    let dir = tempfile::tempdir().expect("directory");
-    let config = Config {
-        wal_file_bytes: 64 << 10,
-        ..Config::default()
-    };
-    let groups = Groups::open(dir.path(), config, Mesh::alone(HERE), ()).expect("opens");
+const HERE: BrokerId = BrokerId(1);
+
+/// A group of this broker alone, once it leads.
+async fn led(dir: &std::path::Path, config: Config) -> (Groups, Group) {
+    let groups = Groups::open(dir, config, Mesh::alone(HERE), ()).expect("opens");
     let members = Members {
         voters: vec![HERE],
         preferred: HERE,
@@ -48,6 +54,76 @@ async fn the_largest_command_is_taken_and_a_larger_one_stops_nobody() {
         .wait_for(|leader| *leader == Some(HERE))
         .await
         .expect("leads");
+    (groups, group)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_a_newer_build_stops_the_group_and_says_what_to_do() {
+    let dir = tempfile::tempdir().expect("directory");
+    let (groups, group) = led(dir.path(), Config::default()).await;
+    let mut halted = groups.halted();
+    assert_eq!(
+        group
+            .propose(Bytes::from_static(b"old"))
+            .await
+            .expect("applied"),
+        "3"
+    );
+    let refused = group.propose(Bytes::from_static(b"new")).await;
+    assert!(matches!(
+        refused,
+        Err(ProposeError::Stopped | ProposeError::Unknown)
+    ));
+    let why = halted
+        .wait_for(Option::is_some)
+        .await
+        .expect("says why")
+        .clone();
+    let why = why.expect("it halted");
+    assert!(
+        why.contains("start this broker with the newest build"),
+        "{why}"
+    );
+    assert!(group.propose(Bytes::from_static(b"old")).await.is_err());
+    groups.close().await;
+}
+
+#[tokio::test]
+async fn proposals_that_wait_are_bounded_in_bytes() {
+    let config = Config {
+        waiting_bytes_max: 4096,
+        ..Config::default()
+    };
+    // The group is not polled before this test waits.
+    let groups = Groups::in_memory(HERE, config);
+    let members = Members {
+        voters: vec![HERE],
+        preferred: HERE,
+    };
+    let group = groups.start_group(GroupId(1), members, Lengths).await;
+    let group = group.expect("starts");
+    // Larger than the room: alone it may wait.
+    let large = group.enqueue(vec![0; 10_000].into()).expect("room");
+    let refused = group.enqueue(Bytes::from_static(b"one more"));
+    assert_eq!(refused.err(), Some(ProposeError::Overloaded));
+    assert_eq!(large.await.expect("answered").expect("applied"), "10000");
+    assert_eq!(
+        group
+            .propose(Bytes::from_static(b"again"))
+            .await
+            .expect("room"),
+        "5"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_command_is_taken_and_a_larger_one_stops_nobody() {
+    let dir = tempfile::tempdir().expect("directory");
+    let config = Config {
+        wal_file_bytes: 64 << 10,
+        ..Config::default()
+    };
+    let (groups, group) = led(dir.path(), config).await;
     let propose = |len: usize| group.propose(vec![0; len].into());
     let max = 32 << 10;
     for len in [max, max, max] {

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
@@ -62,6 +63,7 @@ pub(super) struct Wal {
     logs: Arc<Logs>,
     files: Arc<Files>,
     failed: watch::Receiver<bool>,
+    stopping: Arc<AtomicBool>,
 }
 
 impl Wal {
@@ -82,12 +84,14 @@ impl Wal {
         let files: Arc<Files> = Arc::new(RwLock::new(recovered.files));
         let (requests, waiting) = mpsc::channel();
         let (failing, failed) = watch::channel(false);
+        let stopping = Arc::new(AtomicBool::new(false));
         let mut writer = writer::Writer::new(
             dir,
             config,
             Arc::clone(&logs),
             Arc::clone(&files),
             recovered.end,
+            Arc::clone(&stopping),
         )?;
         let thread = std::thread::Builder::new()
             .name("wal".to_owned())
@@ -100,6 +104,7 @@ impl Wal {
             logs,
             files,
             failed,
+            stopping,
         };
         Ok((wal, thread))
     }
@@ -138,6 +143,7 @@ impl Wal {
 
     /// Ends the writer once everything queued before is durable.
     pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
         // It may have ended already.
         let _ended = self.requests.send(Request::Stop);
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use broker::Config;
 use broker::metadata::Handle;
 use broker::node::{Node, Sockets};
+use futures::future::select_all;
 use machine::metadata::image::{Image, Listener};
 use model::BrokerId;
 use tempfile::TempDir;
@@ -226,34 +227,35 @@ impl Cluster {
 
     /// The running broker that leads the metadata group, once all running ones agree.
     pub(crate) async fn controller(&self) -> usize {
-        let agreed = async {
-            loop {
-                let mut leaders: Vec<_> = self
-                    .here()
-                    .into_iter()
-                    .map(|id| self.metadata(id).controller())
-                    .collect();
-                leaders.dedup();
-                if let [Some(leader)] = leaders[..] {
-                    let id = usize::try_from(leader.0).unwrap();
-                    if self.running().contains(&id) {
-                        return id;
-                    }
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(LONG, agreed).await.unwrap()
+        self.agreed(|_| true).await
     }
 
     /// Waits until broker `id` leads the metadata group.
     pub(crate) async fn controller_is(&self, id: usize) {
-        let leads = async {
-            while self.controller().await != id {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+        self.agreed(|leader| leader == id).await;
+    }
+
+    /// Waits until all brokers of this process hold the same running broker for the controller, and it
+    /// is one that is `wanted`.
+    async fn agreed(&self, wanted: impl Fn(usize) -> bool) -> usize {
+        let metadata = self.here().into_iter().map(|id| self.metadata(id));
+        let mut views: Vec<_> = metadata.map(Handle::controllers).collect();
+        let agreed = async {
+            loop {
+                let mut leaders: Vec<_> =
+                    views.iter_mut().map(|v| *v.borrow_and_update()).collect();
+                leaders.dedup();
+                if let [Some(leader)] = leaders[..] {
+                    let id = usize::try_from(leader.0).unwrap();
+                    if self.running().contains(&id) && wanted(id) {
+                        return id;
+                    }
+                }
+                let changes = views.iter_mut().map(|view| Box::pin(view.changed()));
+                select_all(changes).await.0.unwrap();
             }
         };
-        timeout(LONG, leads).await.unwrap();
+        timeout(LONG, agreed).await.unwrap()
     }
 
     /// Where a broker's listener can be reached.

@@ -119,3 +119,60 @@ async fn a_broker_that_stops_in_order_leads_nothing_beforehand() {
     }
     assert_ne!(cluster.controller().await, stopped);
 }
+
+/// Log bytes of a group after which it is snapshotted: reached by few commands.
+const SMALL_LOG: &str = "millrace.raft.snapshot.log.bytes=4096";
+/// More entries than a group keeps behind its snapshot, each a command.
+const MANY: usize = 800;
+
+/// Has so many commands carried out that whoever missed them needs the snapshot.
+async fn outgrow_the_log(cluster: &Cluster, from: usize) {
+    let broker = BrokerId(i32::try_from(from).unwrap());
+    for _ in 0..MANY {
+        let allocate = Command::AllocateProducerIds { broker };
+        let allocated = timeout(LONG, cluster.metadata(from).submit(allocate));
+        allocated.await.unwrap().unwrap();
+    }
+}
+
+fn snapshot_of(cluster: &Cluster, id: usize) -> std::path::PathBuf {
+    cluster.data_dir(id).join("raft/snapshots/0.snapshot")
+}
+
+#[tokio::test]
+async fn a_broker_that_missed_more_than_the_log_keeps_gets_a_snapshot() {
+    let mut cluster = Cluster::start_with(3, &[], &[SMALL_LOG]).await;
+    cluster.controller_is(CONTROLLER).await;
+    cluster.stop_broker(2).await;
+    create(&cluster, 0, "meanwhile", 2).await;
+    outgrow_the_log(&cluster, 0).await;
+    assert!(!snapshot_of(&cluster, 2).exists(), "it took none itself");
+    cluster.start_broker(2).await;
+    cluster.all_in().await;
+    let missed = |image: &Image| image.topic_names.contains_key("meanwhile");
+    cluster.sees(2, missed).await;
+    assert!(snapshot_of(&cluster, 2).exists(), "it was given one");
+    assert_eq!(
+        cluster.metadata(2).image().next_producer_id,
+        cluster.metadata(0).image().next_producer_id
+    );
+    create(&cluster, 2, "after", 3).await;
+}
+
+#[tokio::test]
+async fn a_voter_that_lost_its_disk_is_given_everything_and_votes_again() {
+    let mut cluster = Cluster::start_with(3, &[], &[SMALL_LOG]).await;
+    create(&cluster, 0, "kept", 3).await;
+    outgrow_the_log(&cluster, 0).await;
+    cluster.stop_broker(2).await;
+    std::fs::remove_dir_all(cluster.data_dir(2)).unwrap();
+    cluster.start_broker(2).await;
+    cluster.all_in().await;
+    let kept = |image: &Image| image.topic_names.contains_key("kept");
+    cluster.sees(2, kept).await;
+    assert!(snapshot_of(&cluster, 2).exists());
+    // Its vote is needed now.
+    cluster.stop_broker(0).await;
+    create(&cluster, 2, "after", 2).await;
+    cluster.sees(2, |image| kept(image)).await;
+}

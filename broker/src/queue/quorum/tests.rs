@@ -14,6 +14,11 @@ use crate::queue::protocol::{Outcome as Ends, Request, Resume};
 use crate::queue::testing::{Broker, message, text};
 use crate::queue::{self, Outcome};
 
+/// Applies an entry whose commands this build knows.
+fn apply(shard: &mut Shard, entry: &Entry) -> Vec<Bytes> {
+    shard.apply(entry).unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_published_is_delivered_in_order_and_acked() {
     let broker = Broker::new();
@@ -219,10 +224,10 @@ fn bytes_of(shard: &Shard) -> Vec<u8> {
 async fn a_batch_sent_twice_has_its_effect_once() {
     let broker = Broker::new();
     let mut shard = shard(&broker);
-    shard.apply(&entry(1, vec![declare()]));
+    apply(&mut shard, &entry(1, vec![declare()]));
     let sent = batch(1, 1, vec![publish(1), publish(2)]);
-    let first = shard.apply(&entry(2, vec![sent.clone()]));
-    let again = shard.apply(&entry(3, vec![sent]));
+    let first = apply(&mut shard, &entry(2, vec![sent.clone()]));
+    let again = apply(&mut shard, &entry(3, vec![sent]));
     assert_eq!(first, again);
     assert_eq!(counts(&shard), (2, 0));
 }
@@ -231,9 +236,9 @@ async fn a_batch_sent_twice_has_its_effect_once() {
 async fn restored_snapshot_goes_on_as_the_original() {
     let broker = Broker::new();
     let mut original = shard(&broker);
-    original.apply(&entry(1, vec![declare()]));
+    apply(&mut original, &entry(1, vec![declare()]));
     let ops = vec![publish(1), publish(2), publish(3), consume(1, 2)];
-    original.apply(&entry(2, vec![batch(1, 1, ops)]));
+    apply(&mut original, &entry(2, vec![batch(1, 1, ops)]));
     let bytes = bytes_of(&original);
     let mut restored = shard(&broker);
     restored.restore(&mut Cursor::new(&bytes)).unwrap();
@@ -244,10 +249,10 @@ async fn restored_snapshot_goes_on_as_the_original() {
         outcome: Ends::Requeue,
     };
     for shard in [&mut original, &mut restored] {
-        shard.apply(&entry(
-            3,
-            vec![batch(1, 2, vec![settle.clone(), publish(4)])],
-        ));
+        apply(
+            shard,
+            &entry(3, vec![batch(1, 2, vec![settle.clone(), publish(4)])]),
+        );
     }
     assert_eq!(bytes_of(&restored), bytes_of(&original));
     for cut in (0..bytes.len()).step_by(7) {
@@ -263,13 +268,13 @@ async fn restored_snapshot_goes_on_as_the_original() {
 async fn a_broker_that_starts_anew_has_lost_its_consumers() {
     let broker = Broker::new();
     let mut shard = shard(&broker);
-    shard.apply(&entry(1, vec![declare()]));
-    shard.apply(&entry(
-        2,
-        vec![batch(1, 1, vec![publish(1), consume(1, 1)])],
-    ));
+    apply(&mut shard, &entry(1, vec![declare()]));
+    apply(
+        &mut shard,
+        &entry(2, vec![batch(1, 1, vec![publish(1), consume(1, 1)])]),
+    );
     assert_eq!(counts(&shard), (0, 1));
-    shard.apply(&entry(3, vec![batch(2, 1, vec![])]));
+    apply(&mut shard, &entry(3, vec![batch(2, 1, vec![])]));
     assert_eq!(counts(&shard), (1, 0));
 }
 
@@ -277,17 +282,17 @@ async fn a_broker_that_starts_anew_has_lost_its_consumers() {
 async fn resumed_consumer_keeps_what_it_holds_and_gets_the_rest_again() {
     let broker = Broker::new();
     let mut shard = shard(&broker);
-    shard.apply(&entry(1, vec![declare()]));
+    apply(&mut shard, &entry(1, vec![declare()]));
     let ops = vec![publish(1), publish(2), publish(3), consume(1, 3)];
-    shard.apply(&entry(2, vec![batch(1, 1, ops)]));
+    apply(&mut shard, &entry(2, vec![batch(1, 1, ops)]));
     let Op::Consume(resume, _) = consume(1, 3) else {
         unreachable!();
     };
     shard.leading = true;
-    shard.apply(&entry(
-        3,
-        vec![batch(1, 2, vec![Op::Resume(resume, vec![1])])],
-    ));
+    apply(
+        &mut shard,
+        &entry(3, vec![batch(1, 2, vec![Op::Resume(resume, vec![1])])]),
+    );
     let machine = &shard.state.queues[&7].machine;
     assert_eq!((machine.ready_len(), machine.unacked_len()), (0, 3));
     assert_eq!(machine.consumer_count(), 1);
@@ -297,11 +302,12 @@ async fn resumed_consumer_keeps_what_it_holds_and_gets_the_rest_again() {
 async fn malformed_commands_change_nothing() {
     let broker = Broker::new();
     let mut shard = shard(&broker);
-    shard.apply(&entry(1, vec![declare()]));
+    apply(&mut shard, &entry(1, vec![declare()]));
     let before = bytes_of(&shard);
     let whole = batch(1, 1, vec![publish(1)]);
     for cut in 0..whole.len() {
-        shard.apply(&entry(2, vec![whole.slice(..cut)]));
+        let refused = shard.apply(&entry(2, vec![whole.slice(..cut)]));
+        assert!(refused.is_err(), "cut at {cut}");
     }
     assert_eq!(bytes_of(&shard), before);
 }
@@ -310,7 +316,7 @@ async fn malformed_commands_change_nothing() {
 async fn publish_to_a_queue_that_the_shard_never_had_is_refused() {
     let broker = Broker::new();
     let mut shard = shard(&broker);
-    let replies = shard.apply(&entry(1, vec![batch(1, 1, vec![publish(1)])]));
+    let replies = apply(&mut shard, &entry(1, vec![batch(1, 1, vec![publish(1)])]));
     assert_eq!(
         responses(replies),
         [Response::Refused { publishes: vec![1] }]
@@ -322,12 +328,12 @@ async fn publish_to_a_deleted_queue_is_confirmed_after_a_snapshot_too() {
     let broker = Broker::new();
     let mut original = shard(&broker);
     let remove = Command::Remove { queue: 7 }.encode();
-    original.apply(&entry(1, vec![declare(), remove]));
+    apply(&mut original, &entry(1, vec![declare(), remove]));
     let mut restored = shard(&broker);
     let bytes = bytes_of(&original);
     restored.restore(&mut Cursor::new(&bytes)).unwrap();
     for shard in [&mut original, &mut restored] {
-        let replies = shard.apply(&entry(2, vec![batch(1, 1, vec![publish(1)])]));
+        let replies = apply(shard, &entry(2, vec![batch(1, 1, vec![publish(1)])]));
         assert_eq!(
             responses(replies),
             [Response::Confirmed { publishes: vec![1] }]

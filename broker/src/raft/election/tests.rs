@@ -30,6 +30,7 @@ fn check_amid(
     let step = decide(&View {
         this: BrokerId(this),
         voters: &VOTERS,
+        may_vote: true,
         preferred: BrokerId(1),
         leader: leader.map(BrokerId),
         leading,
@@ -63,6 +64,23 @@ fn a_campaign_that_stands_is_given_time() {
 fn a_voter_that_is_down_is_passed_over() {
     check(2, &[0], Some(1), false, Step::Campaign(Duration::ZERO));
     check(0, &[2], Some(1), false, Step::Campaign(STEP));
+}
+
+#[test]
+fn a_voter_that_rejoins_does_not_campaign() {
+    let peers = BTreeMap::from([(BrokerId(0), true), (BrokerId(2), true)]);
+    let step = decide(&View {
+        this: BrokerId(1),
+        voters: &VOTERS,
+        may_vote: false,
+        preferred: BrokerId(1),
+        leader: None,
+        leading: false,
+        campaigning: false,
+        offers: 0,
+        alive: &Alive { peers },
+    });
+    assert_eq!(step, Step::Rest);
 }
 
 #[test]

@@ -9,18 +9,18 @@ use openraft::StorageError;
 use openraft::testing::log::{StoreBuilder, Suite};
 use tempfile::TempDir;
 
-use super::super::applier::Applier;
+use super::super::applier::{Applier, Parts};
 use super::super::snapshot::Shelf;
 use super::super::types::TypeConfig;
 use super::super::wal::{self, Wal};
-use super::super::{Entry, GroupId, Snapshot, StateMachine};
+use super::super::{Entry, GroupId, Snapshot, StateMachine, UnknownCommand};
 use super::Store;
 
 struct Nothing;
 
 impl StateMachine for Nothing {
-    fn apply(&mut self, entry: &Entry) -> Vec<Bytes> {
-        entry.commands.clone()
+    fn apply(&mut self, entry: &Entry) -> Result<Vec<Bytes>, UnknownCommand> {
+        Ok(entry.commands.clone())
     }
 
     fn leadership(&mut self, _leading: bool, _term: u64) {}
@@ -49,14 +49,14 @@ impl StoreBuilder<TypeConfig, Store, Applier, TempDir> for Fresh {
         let (wal, _thread) = Wal::open(&dir.path().join("wal"), config, ()).expect("opens");
         let store = Store::open(GroupId(3), wal);
         let shelf = Arc::new(Shelf::open(&dir.path().join("snapshots")).expect("opens"));
-        let applier = Applier::open(
-            GroupId(3),
-            BrokerId(0),
-            Arc::clone(store.log()),
+        let parts = Parts {
+            group: GroupId(3),
+            this: BrokerId(0),
+            log: Arc::clone(store.log()),
             shelf,
-            Box::new(Nothing),
-        )
-        .expect("opens");
+            halted: tokio::sync::watch::channel(None).0,
+        };
+        let applier = Applier::open(parts, Box::new(Nothing)).expect("opens");
         Ok((dir, store, applier))
     }
 }

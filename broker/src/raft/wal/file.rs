@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 /// Vectors of one `pwritev`; Linux takes 1024.
 const SLICES_PER_WRITE: usize = 1000;
@@ -48,9 +49,15 @@ pub(super) fn create(dir: &Path, path: &Path, bytes: usize) -> io::Result<File> 
         .truncate(true)
         .open(path)?;
     let len = bytes as u64;
-    // Not every file system allocates; then the size alone is set.
-    if rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len).is_err() {
-        file.set_len(len)?;
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len) {
+        Ok(()) => {}
+        // Not every file system allocates; then the size alone is set.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(len)?,
+        Err(error) => {
+            // What was allocated of it is needed elsewhere.
+            std::fs::remove_file(path)?;
+            return Err(error.into());
+        }
     }
     file.sync_all()?;
     sync_dir(dir)?;
@@ -78,7 +85,7 @@ pub(super) fn write_all_at(
                 offset += written as u64;
                 IoSlice::advance_slices(&mut slices, written);
             }
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
     }

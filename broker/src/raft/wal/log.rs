@@ -157,13 +157,14 @@ impl Log {
         }
     }
 
-    /// Entries of `range` that are there, stopping once `bytes_max` is exceeded but after one at least.
-    pub(in crate::raft) fn read(
+    /// Where the entries of `range` that are there can be had, stopping once `bytes_max` is exceeded but
+    /// after one at least.
+    pub(in crate::raft) fn find(
         &self,
         files: &Files,
         range: Range<u64>,
         bytes_max: usize,
-    ) -> io::Result<Vec<Entry>> {
+    ) -> io::Result<Vec<Found>> {
         let mut entries = Vec::new();
         let mut bytes = 0;
         let start = range.start.max(self.first_index());
@@ -176,14 +177,7 @@ impl Log {
                 break;
             }
             bytes += slot.len.max(1);
-            let payload = match &slot.payload {
-                Some(payload) => payload.clone(),
-                None => slot.load(files)?,
-            };
-            entries.push(Entry {
-                log_id: slot.log_id,
-                payload: codec::decode_payload(slot.kind.payload(), payload)?,
-            });
+            entries.push(slot.find(files)?);
         }
         Ok(entries)
     }
@@ -228,28 +222,11 @@ impl Log {
     }
 
     /// The live entries of one file, to be written again.
-    pub(super) fn records_in(
-        &self,
-        group: GroupId,
-        file: u64,
-        files: &Files,
-    ) -> io::Result<Vec<Record>> {
+    pub(super) fn find_in(&self, file: u64, files: &Files) -> io::Result<Vec<Found>> {
         self.slots
             .iter()
             .filter(|slot| slot.at.is_some_and(|at| at.file == file))
-            .map(|slot| {
-                let payload = match &slot.payload {
-                    Some(payload) => payload.clone(),
-                    None => slot.load(files)?,
-                };
-                Ok(Record {
-                    group,
-                    kind: slot.kind,
-                    a: slot.log_id.index,
-                    b: term(&slot.log_id),
-                    payload,
-                })
-            })
+            .map(|slot| slot.find(files))
             .collect()
     }
 
@@ -338,18 +315,85 @@ impl Replay {
 }
 
 impl Slot {
-    fn load(&self, files: &Files) -> io::Result<Bytes> {
-        let at = self
-            .at
-            .ok_or_else(|| io::Error::other("an entry is neither in memory nor on disk"))?;
-        let file: Arc<File> = files
-            .read()
-            .get(&at.file)
-            .cloned()
-            .ok_or_else(|| io::Error::other(format!("log file {} is gone", at.file)))?;
-        let mut payload = BytesMut::zeroed(self.len);
-        file.read_exact_at(&mut payload, at.offset)?;
-        Ok(payload.freeze())
+    fn find(&self, files: &Files) -> io::Result<Found> {
+        let place = match &self.payload {
+            Some(payload) => Place::Memory(payload.clone()),
+            None => {
+                let at = self
+                    .at
+                    .ok_or_else(|| io::Error::other("an entry is neither in memory nor on disk"))?;
+                let file = files.read().get(&at.file).cloned();
+                let file =
+                    file.ok_or_else(|| io::Error::other(format!("log file {} is gone", at.file)))?;
+                Place::File {
+                    file,
+                    offset: at.offset,
+                    len: self.len,
+                }
+            }
+        };
+        Ok(Found {
+            log_id: self.log_id,
+            kind: self.kind,
+            place,
+        })
+    }
+}
+
+/// An entry that was live when it was looked for. A file that a reader holds is not used again.
+#[derive(Debug)]
+pub(in crate::raft) struct Found {
+    log_id: LogId,
+    kind: Kind,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Bytes),
+    File {
+        file: Arc<File>,
+        offset: u64,
+        len: usize,
+    },
+}
+
+impl Found {
+    /// Whether to load it reads no file.
+    pub(in crate::raft) fn in_memory(&self) -> bool {
+        matches!(self.place, Place::Memory(_))
+    }
+
+    pub(in crate::raft) fn load(self) -> io::Result<Entry> {
+        let payload = codec::decode_payload(self.kind.payload(), self.place.load()?)?;
+        Ok(Entry {
+            log_id: self.log_id,
+            payload,
+        })
+    }
+
+    /// As the record that it was written as.
+    pub(super) fn record(self, group: GroupId) -> io::Result<Record> {
+        Ok(Record {
+            group,
+            kind: self.kind,
+            a: self.log_id.index,
+            b: term(&self.log_id),
+            payload: self.place.load()?,
+        })
+    }
+}
+
+impl Place {
+    fn load(self) -> io::Result<Bytes> {
+        match self {
+            Self::Memory(payload) => Ok(payload),
+            Self::File { file, offset, len } => {
+                let mut payload = BytesMut::zeroed(len);
+                file.read_exact_at(&mut payload, offset)?;
+                Ok(payload.freeze())
+            }
+        }
     }
 }
 

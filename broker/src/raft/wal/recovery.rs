@@ -28,11 +28,11 @@ const UNUSED: [u8; PAGE] = [0; PAGE];
 #[derive(Debug, thiserror::Error)]
 enum Damaged {
     #[error(
-        "{path} is damaged at byte {offset}: synced records are unreadable; restore the disk, or empty this broker's data directory and let it rejoin under a new id"
+        "{path} is damaged at byte {offset}: synced records are unreadable; restore the disk, or empty this broker's data directory so that it copies everything from the others"
     )]
     Record { path: PathBuf, offset: u64 },
     #[error(
-        "{path} ends without its end mark though a later file exists; restore the disk, or empty this broker's data directory and let it rejoin under a new id"
+        "{path} ends without its end mark though a later file exists; restore the disk, or empty this broker's data directory so that it copies everything from the others"
     )]
     Unfinished { path: PathBuf },
 }

@@ -49,13 +49,14 @@ async fn append(wal: &Wal, indexes: impl Iterator<Item = u64>, term: u64, len: u
 /// Terms of the live entries by index; each payload is read and compared.
 fn terms(wal: &Wal) -> BTreeMap<u64, u64> {
     let log = wal.log(GROUP);
-    let entries = log
+    let found = log
         .lock()
-        .read(wal.files(), 0..u64::MAX, usize::MAX)
-        .expect("readable");
-    entries
+        .find(wal.files(), 0..u64::MAX, usize::MAX)
+        .expect("there");
+    found
         .into_iter()
-        .map(|entry| {
+        .map(|found| {
+            let entry = found.load().expect("readable");
             let index = entry.log_id.index;
             if let openraft::EntryPayload::Normal(payload) = &entry.payload {
                 let expected = u8::try_from(index % 251).expect("byte");
@@ -224,6 +225,34 @@ async fn what_a_recycled_file_still_holds_is_not_read() {
         assert!(wal.groups().is_empty());
         append(wal, 0..1, 1, 10).await;
         assert_eq!(terms(wal).len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_being_read_is_not_used_again() {
+    let dir = tempfile::tempdir().expect("directory");
+    with_wal(dir.path(), async |wal| append(wal, 0..4, 1, 300).await).await;
+    // Started anew, the log has no payloads in memory.
+    with_wal(dir.path(), async |wal| {
+        let log = wal.log(GROUP);
+        let found = log.lock().find(wal.files(), 0..4, usize::MAX);
+        let found = found.expect("there");
+        for round in 0..20_u64 {
+            append(wal, 4 + round * 10..14 + round * 10, 1, 300).await;
+            let upto = log_id(1, round * 10 + 12);
+            log.lock().purge(upto);
+            let purge = Record::purge(GROUP, &upto);
+            wal.write_durably(vec![purge]).await.expect("durable");
+        }
+        assert!(!file::path(dir.path(), 1).exists(), "the file was freed");
+        for (index, found) in (0..).zip(found) {
+            let entry = found.load().expect("readable");
+            let openraft::EntryPayload::Normal(payload) = entry.payload else {
+                panic!("not what was written");
+            };
+            assert_eq!(payload.0.as_ref(), [index; 300]);
+        }
     })
     .await;
 }

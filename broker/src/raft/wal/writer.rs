@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -18,6 +20,8 @@ const ROUND_BYTES_MAX: usize = 8 << 20;
 /// Emptied files kept to be used again.
 const SPARES_MAX: usize = 2;
 const PADDING: [u8; 8] = [0; 8];
+/// Between two looks whether a full disk has room again.
+const ROOM_AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) struct Writer {
     dir: PathBuf,
@@ -26,6 +30,8 @@ pub(super) struct Writer {
     files: Arc<Files>,
     active: Active,
     spares: Vec<u64>,
+    /// The log is told to stop: a full disk is not waited for.
+    stopping: Arc<AtomicBool>,
 }
 
 struct Active {
@@ -41,6 +47,7 @@ impl Writer {
         logs: Arc<Logs>,
         files: Arc<Files>,
         end: Option<Position>,
+        stopping: Arc<AtomicBool>,
     ) -> io::Result<Self> {
         let spares = file::list(dir, "spare")?;
         let (sequence, at) = end.map_or((1, 0), |end| (end.file, end.offset));
@@ -61,6 +68,7 @@ impl Writer {
             files,
             active: Active { sequence, file, at },
             spares,
+            stopping,
         })
     }
 
@@ -168,19 +176,18 @@ impl Writer {
 
     /// Ends the active file, begins the next, and frees what is no longer needed.
     fn roll(&mut self) -> io::Result<()> {
-        self.write(&[Record::marker(Kind::End)])?;
         let sequence = self.active.sequence + 1;
-        let path = file::path(&self.dir, sequence);
-        let file = match self.spares.pop() {
-            Some(spare) => {
-                let file = file::open(&file::spare_path(&self.dir, spare))?;
-                file.set_len(self.config.file_bytes as u64)?;
-                std::fs::rename(file::spare_path(&self.dir, spare), &path)?;
-                file::sync_dir(&self.dir)?;
-                file
-            }
-            None => file::create(&self.dir, &path, self.config.file_bytes)?,
+        // Found room for first: a full disk must not leave an ended file without a next one.
+        let spare = match self.spares.pop() {
+            Some(spare) => spare,
+            None => self.allocate(sequence)?,
         };
+        self.write(&[Record::marker(Kind::End)])?;
+        let spare = file::spare_path(&self.dir, spare);
+        let file = file::open(&spare)?;
+        file.set_len(self.config.file_bytes as u64)?;
+        std::fs::rename(spare, file::path(&self.dir, sequence))?;
+        file::sync_dir(&self.dir)?;
         let file = Arc::new(file);
         self.files.write().insert(sequence, Arc::clone(&file));
         self.active = Active {
@@ -189,6 +196,32 @@ impl Writer {
             at: 0,
         };
         self.reclaim()
+    }
+
+    /// Makes a spare of that number. While the disk is full it waits for room: what is left of the round
+    /// is not written yet, so nothing is lost, and the groups go on with the other members.
+    fn allocate(&self, sequence: u64) -> io::Result<u64> {
+        let path = file::spare_path(&self.dir, sequence);
+        let mut told = false;
+        loop {
+            match file::create(&self.dir, &path, self.config.file_bytes) {
+                Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                    if self.stopping.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                    if !told {
+                        tracing::error!(
+                            dir = %self.dir.display(),
+                            bytes = self.config.file_bytes,
+                            "no room for the next file of the write-ahead log: this broker acknowledges nothing until there is; free space on the disk"
+                        );
+                        told = true;
+                    }
+                    std::thread::sleep(ROOM_AGAIN);
+                }
+                made => return made.map(|_| sequence),
+            }
+        }
     }
 
     /// Frees old files; past the bound, writes again what holds the oldest.
@@ -217,7 +250,10 @@ impl Writer {
                 }
                 let mut live = Vec::new();
                 for (group, log) in &logs {
-                    live.extend(log.lock().records_in(*group, oldest, &self.files)?);
+                    let found = log.lock().find_in(oldest, &self.files)?;
+                    for found in found {
+                        live.push(found.record(*group)?);
+                    }
                 }
                 if self.fitting(&live) < live.len() {
                     // Nearly all of it is live: snapshots are late, let the log grow meanwhile.
@@ -239,9 +275,11 @@ impl Writer {
     }
 
     fn retire(&mut self, sequence: u64) -> io::Result<()> {
-        self.files.write().remove(&sequence);
+        let retired = self.files.write().remove(&sequence);
+        // Whoever still reads it must not find what is written into it next. Nobody can begin to.
+        let read = retired.is_some_and(|file| Arc::strong_count(&file) > 1);
         let path = file::path(&self.dir, sequence);
-        if self.spares.len() < SPARES_MAX {
+        if self.spares.len() < SPARES_MAX && !read {
             std::fs::rename(&path, file::spare_path(&self.dir, sequence))?;
             self.spares.push(sequence);
         } else {

@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+
+use model::BrokerId;
+
+use super::super::rejoin::{Goal, Goals, Part, Standing};
+use super::super::types::log_id;
+use super::super::{GroupId, codec};
+use super::{Verdict, decide};
+
+const THREE: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
+const FIVE: [BrokerId; 5] = [
+    BrokerId(0),
+    BrokerId(1),
+    BrokerId(2),
+    BrokerId(3),
+    BrokerId(4),
+];
+/// Has nothing, and cannot tell whether that is right.
+const EMPTY: Standing = Standing {
+    remembers: false,
+    term: 0,
+    last: None,
+};
+
+/// A voter with a log up to there.
+fn voter(term: u64, last_term: u64, last_index: u64) -> Standing {
+    Standing {
+        remembers: true,
+        term,
+        last: Some(log_id(last_term, last_index)),
+    }
+}
+
+/// What broker `this`, whose log is empty, does when these answer.
+fn check(voters: &[BrokerId], this: i32, others: &[(i32, Standing)], expected: Verdict) {
+    let others: BTreeMap<_, _> = others.iter().map(|(id, s)| (BrokerId(*id), *s)).collect();
+    assert_eq!(decide(BrokerId(this), voters, EMPTY, &others), expected);
+}
+
+fn rejoin(term: u64, last_term: u64, last_index: u64) -> Verdict {
+    Verdict::Rejoin(Goal {
+        term,
+        last: Some(log_id(last_term, last_index)),
+    })
+}
+
+#[test]
+fn a_new_group_is_formed_by_the_lowest_voter_once_a_majority_is_there() {
+    check(&THREE, 0, &[], Verdict::Wait);
+    check(&THREE, 1, &[(2, EMPTY)], Verdict::Begin { form: true });
+    check(&THREE, 2, &[(1, EMPTY)], Verdict::Begin { form: false });
+    check(&THREE[..1], 0, &[], Verdict::Begin { form: true });
+}
+
+#[test]
+fn a_group_that_another_has_only_formed_is_new_still() {
+    let formed = voter(1, 0, 0);
+    check(&THREE, 1, &[(0, formed)], Verdict::Begin { form: false });
+    check(
+        &THREE,
+        1,
+        &[(0, formed), (2, EMPTY)],
+        Verdict::Begin { form: false },
+    );
+}
+
+#[test]
+fn a_voter_that_lost_its_log_waits_for_every_other_voter() {
+    let (ahead, behind) = (voter(4, 4, 90), voter(7, 3, 80));
+    check(&THREE, 0, &[(1, ahead)], Verdict::Wait);
+    check(&THREE, 0, &[(2, behind), (1, ahead)], rejoin(7, 4, 90));
+}
+
+#[test]
+fn the_voters_that_answer_must_remember_in_a_majority() {
+    let known = voter(2, 2, 9);
+    check(&THREE, 0, &[(1, known), (2, EMPTY)], Verdict::Wait);
+    let four = [(1, known), (2, known), (3, known), (4, EMPTY)];
+    check(&FIVE, 0, &four, rejoin(2, 2, 9));
+    check(
+        &FIVE,
+        0,
+        &[(1, known), (2, known), (3, EMPTY), (4, EMPTY)],
+        Verdict::Wait,
+    );
+}
+
+#[test]
+fn while_it_rejoins_a_voter_follows_no_leader_of_an_earlier_term() {
+    let part = Part::Rejoining(Goal {
+        term: 7,
+        last: None,
+    });
+    assert!(!part.follows(6));
+    assert!(part.follows(7));
+    assert!(!Part::Unknown.follows(9));
+}
+
+#[test]
+fn a_goal_is_there_after_a_restart_until_it_is_reached() {
+    let dir = tempfile::tempdir().expect("directory");
+    let goals = Goals::new(dir.path());
+    let group = GroupId(3);
+    for last in [None, Some(log_id(4, 90))] {
+        let goal = Goal { term: 7, last };
+        goals.put(group, goal).expect("written");
+        assert_eq!(goals.get(group).expect("readable"), Some(goal));
+    }
+    goals.remove(group).expect("removed");
+    assert_eq!(goals.get(group).expect("readable"), None);
+    std::fs::write(dir.path().join("3.rejoin"), "7").expect("written");
+    let damaged = goals.get(group).expect_err("refused");
+    assert!(damaged.to_string().contains("empty the data directory"));
+}
+
+#[test]
+fn a_standing_is_read_back() {
+    for standing in [EMPTY, voter(7, 6, 5)] {
+        let mut bytes = bytes::BytesMut::new();
+        codec::put_standing(&mut bytes, &standing);
+        assert_eq!(codec::standing(&mut bytes.freeze()), Ok(standing));
+    }
+}
