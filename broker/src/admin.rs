@@ -14,6 +14,7 @@ mod cluster;
 mod error;
 mod exchange;
 mod group;
+mod opening;
 mod probe;
 mod queue;
 mod restart;
@@ -41,6 +42,7 @@ use crate::metadata;
 use crate::queue::Queues;
 use crate::telemetry::Telemetry;
 use error::Failure;
+pub use opening::Opening;
 
 /// Bytes of a request body.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -67,13 +69,8 @@ struct Api {
 }
 
 /// Serves on `listeners` until `stop`, then finishes the requests under way.
-pub async fn serve(listeners: Vec<TcpListener>, parts: Parts, stop: CancellationToken) {
-    let (caught_up, is_caught_up) = watch::channel(false);
-    tokio::spawn(probe::watch_catch_up(parts.clone(), caught_up));
-    let router = routes().with_state(Api {
-        parts,
-        caught_up: is_caught_up,
-    });
+pub async fn serve(listeners: Vec<TcpListener>, opening: Opening, stop: CancellationToken) {
+    let router = opening.router();
     let mut servers = JoinSet::new();
     for listener in listeners {
         let stop = stop.clone();
@@ -86,6 +83,16 @@ pub async fn serve(listeners: Vec<TcpListener>, parts: Parts, stop: Cancellation
         });
     }
     servers.join_all().await;
+}
+
+/// The whole API.
+fn whole(parts: Parts) -> Router {
+    let (caught_up, is_caught_up) = watch::channel(false);
+    tokio::spawn(probe::watch_catch_up(parts.clone(), caught_up));
+    routes().with_state(Api {
+        parts,
+        caught_up: is_caught_up,
+    })
 }
 
 fn routes() -> Router<Api> {

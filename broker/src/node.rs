@@ -1,9 +1,9 @@
 //! Composition root: builds every part in dependency order, runs them, drains them.
 //!
 //! ```text
-//! data directory -> sockets -> mesh -> raft groups -> metadata -> partitions -> coordinators -> queues -> fronts
+//! sockets -> admin probes -> data directory -> mesh -> raft groups -> metadata: registers
+//!         -> partitions -> coordinators -> queues -> fronts: is let in once it has caught up
 //! ```
-//! Then the broker registers, and is let in once it has caught up with the metadata log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Config;
+use crate::admin;
 use crate::metadata::{self, Registration};
 use crate::peer::{self, Mesh};
 use crate::raft::Groups;
 use crate::telemetry::Telemetry;
 use identity::Identity;
-use serving::Serving;
+use serving::{FRONTS_TIMEOUT, Serving};
 pub use sockets::Sockets;
 
 mod identity;
@@ -48,6 +49,7 @@ pub struct Node {
     /// Registers, starts what serves clients and stays in; ends only with a failure.
     joining: JoinHandle<anyhow::Error>,
     serving: Arc<Mutex<Option<Serving>>>,
+    admin: JoinHandle<()>,
     /// Tells every front to stop.
     stop: CancellationToken,
 }
@@ -59,8 +61,21 @@ pub struct Node {
 pub async fn run(config: Config) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    for unknown in &config.unknown {
+        let meant = unknown.nearest.unwrap_or("no key of that kind");
+        tracing::warn!(
+            key = unknown.key,
+            meant,
+            "unknown configuration key is ignored"
+        );
+    }
     let sockets = Sockets::bind(&config).await?;
-    let mut node = Node::start(config, sockets).await?;
+    let mut node = tokio::select! {
+        node = Node::start(config, sockets) => node?,
+        // Nothing is written yet that would have to be closed.
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
@@ -71,16 +86,37 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     node.stop().await
 }
 
+/// Reads the write-ahead log on a thread for it.
+async fn open_groups(
+    config: &Config,
+    mesh: &Mesh,
+    data_dir: &Arc<DataDir>,
+) -> anyhow::Result<Groups> {
+    let (raft, mesh, data_dir) = (config.raft.clone(), mesh.clone(), Arc::clone(data_dir));
+    let open = move || {
+        let dir = data_dir.path().join("raft");
+        Groups::open(&dir, raft, mesh, data_dir)
+    };
+    Ok(tokio::task::spawn_blocking(open).await??)
+}
+
 impl Node {
     /// Builds and starts every part. Returns before the broker has joined; see [`Node::joined`].
     pub async fn start(config: Config, sockets: Sockets) -> anyhow::Result<Self> {
         let config = Arc::new(config);
         let telemetry = Telemetry::default();
-        let stop = CancellationToken::new();
-        let data_dir = Arc::new(DataDir::lock(&config.log_dir)?);
-        let identity = Identity::open(data_dir.path(), &config)?;
         let endpoints = sockets.advertised(&config);
         let mut sockets = sockets;
+        let opening = admin::Opening::default();
+        let stop = CancellationToken::new();
+        let unless_started = stop.clone().drop_guard();
+        let admin = tokio::spawn(admin::serve(
+            sockets.take(Listener::Admin),
+            opening.clone(),
+            stop.clone(),
+        ));
+        let data_dir = Arc::new(DataDir::lock(&config.log_dir)?);
+        let identity = Identity::open(data_dir.path(), &config)?;
 
         let mesh = Mesh::start(
             peer::Identity {
@@ -91,16 +127,18 @@ impl Node {
             config.peer.clone(),
             sockets.take(Listener::Peer),
         );
-        let groups = Groups::open(
-            &data_dir.path().join("raft"),
-            config.raft.clone(),
-            mesh.clone(),
-            Arc::clone(&data_dir),
-        )
-        .context("cannot open the write-ahead log")?;
-        let metadata = metadata::Handle::start(&groups, mesh.clone(), &config.voters)
+        let groups = open_groups(&config, &mesh, &data_dir)
             .await
-            .context("cannot start the metadata group")?;
+            .context("cannot open the write-ahead log")?;
+        let metadata = metadata::Handle::start(
+            &groups,
+            mesh.clone(),
+            &config.voters,
+            config.is_set("unclean.leader.election.enable"),
+        )
+        .await
+        .context("cannot start the metadata group")?;
+        opening.join(metadata.clone(), mesh.alive());
 
         metrics::register(&telemetry, &metadata);
 
@@ -114,6 +152,7 @@ impl Node {
                 mesh: mesh.clone(),
                 groups: groups.clone(),
                 metadata: metadata.clone(),
+                opening,
                 stop: stop.clone(),
             };
             let serving = Arc::clone(&serving);
@@ -144,7 +183,8 @@ impl Node {
             registration,
             joining,
             serving,
-            stop,
+            admin,
+            stop: unless_started.disarm(),
         })
     }
 
@@ -180,7 +220,11 @@ impl Node {
     /// Waits for what ends a broker against its will.
     pub async fn failed(&mut self) -> anyhow::Error {
         let mut failed = self.groups.failed();
+        let mut halted = self.groups.halted();
         tokio::select! {
+            Ok(why) = halted.wait_for(Option::is_some) => {
+                anyhow::anyhow!(why.clone().unwrap_or_default())
+            }
             ended = &mut self.joining => match ended {
                 Ok(failure) => failure,
                 Err(error) => error.into(),
@@ -242,9 +286,12 @@ impl Node {
     ///
     /// # Errors
     /// When the mark cannot be written; the next start then looks at everything.
-    pub async fn stop(self) -> anyhow::Result<()> {
+    pub async fn stop(mut self) -> anyhow::Result<()> {
         self.joining.abort();
         self.stop.cancel();
+        if timeout(FRONTS_TIMEOUT, &mut self.admin).await.is_err() {
+            self.admin.abort();
+        }
         let serving = self.serving.lock().await.take();
         let clean = match serving {
             Some(serving) => serving.stop().await,

@@ -48,7 +48,9 @@ async fn serve_it() -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let stop = CancellationToken::new();
-    tokio::spawn(serve(vec![listener], parts, stop.clone()));
+    let opening = Opening::default();
+    opening.open(parts);
+    tokio::spawn(serve(vec![listener], opening, stop.clone()));
     Served {
         admin: Admin::new([address]).unwrap(),
         metadata,
@@ -312,4 +314,51 @@ async fn overview_counts_brokers_and_an_absent_object_is_told_as_such() {
     assert_eq!(overview.brokers.len(), 3);
     assert_eq!(overview.cluster_id, "c");
     assert!(admin.groups().await.unwrap().is_empty());
+}
+
+/// Status and text of a plain GET.
+async fn get_text(address: std::net::SocketAddr, path: &str) -> (u16, String) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, body.to_owned())
+}
+
+#[tokio::test]
+async fn a_broker_that_waits_for_its_peers_is_alive_and_says_why_it_is_not_ready() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let opening = Opening::default();
+    let stop = CancellationToken::new();
+    tokio::spawn(serve(vec![listener], opening.clone(), stop.clone()));
+    assert_eq!(get_text(address, "/healthz").await.0, 200);
+    let (status, why) = get_text(address, "/readyz").await;
+    assert_eq!((status, &*why), (503, "starting: reading the logs\n"));
+
+    let dir = tempfile::tempdir().unwrap();
+    let this = BrokerId(0);
+    let mesh = Mesh::alone(this);
+    let groups = crate::raft::Groups::open(dir.path(), Default::default(), mesh.clone(), ());
+    let groups = groups.unwrap();
+    let voters = [0, 1, 2].map(|id| crate::config::Voter {
+        id: BrokerId(id),
+        host: "localhost".to_owned(),
+        port: 1,
+    });
+    let started = metadata::Handle::start(&groups, mesh.clone(), &voters, false).await;
+    opening.join(started.unwrap(), mesh.alive());
+    assert_eq!(get_text(address, "/healthz").await.0, 200);
+    let (status, why) = get_text(address, "/readyz").await;
+    assert_eq!(status, 503);
+    assert!(
+        why.contains("these voters cannot be reached: 1, 2"),
+        "{why}"
+    );
+    stop.cancel();
+    groups.close().await;
 }

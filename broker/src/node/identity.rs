@@ -24,7 +24,9 @@ pub(super) enum Mismatch {
         "cannot read or write {path}: {source}; check that the directory is writable by this user"
     )]
     Unusable { path: PathBuf, source: io::Error },
-    #[error("{0} is damaged; restore it from the other files' broker or empty the data directory")]
+    #[error(
+        "{0} is damaged; restore it from a copy, or empty this broker's data directory so that it copies everything from the others"
+    )]
     Damaged(PathBuf),
     #[error(
         "the data directory belongs to {key} {found}, not {configured}; give the directory of this broker or correct {key}"

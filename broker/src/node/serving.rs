@@ -21,7 +21,7 @@ use crate::telemetry::Telemetry;
 use crate::{Config, admin, amqp, kafka, metadata};
 
 /// How long connections may take to end what they are at.
-const FRONTS_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const FRONTS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What it stands on.
 pub(super) struct Parts {
@@ -31,6 +31,7 @@ pub(super) struct Parts {
     pub(super) mesh: Mesh,
     pub(super) groups: Groups,
     pub(super) metadata: metadata::Handle,
+    pub(super) opening: admin::Opening,
     pub(super) stop: CancellationToken,
 }
 
@@ -50,6 +51,7 @@ impl Serving {
             mesh,
             groups,
             metadata,
+            opening,
             stop,
         } = parts;
         let partitions = partition::start(partition::Parts {
@@ -95,7 +97,7 @@ impl Serving {
         fronts.spawn(amqp::serve(
             sockets.take(Listener::Amqp),
             Arc::new(amqp),
-            stop.clone(),
+            stop,
         ));
         let (_started, started) = watch::channel(true);
         let admin = admin::Parts {
@@ -106,7 +108,7 @@ impl Serving {
             telemetry,
             started,
         };
-        fronts.spawn(admin::serve(sockets.take(Listener::Admin), admin, stop));
+        opening.open(admin);
         Ok(Self {
             partitions,
             queues,

@@ -37,7 +37,8 @@ use super::{
 const USER: i64 = 10_001;
 /// Long enough for a controlled shutdown, never a reason to wait for hours.
 const GRACE_SECONDS: i64 = 120;
-/// Recovery of a large log may take this long before the kubelet gives up on a start.
+/// A broker answers `/healthz` as soon as it listens, before it reads its logs or waits for its peers:
+/// this is for an image or a node that is slow to start anything.
 const START_SECONDS: i32 = 900;
 const CONFIG_DIR: &str = "/etc/millrace";
 const POD_DIR: &str = "/etc/pod";
