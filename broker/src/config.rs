@@ -12,12 +12,12 @@ use machine::metadata::image::{Endpoint, Listener};
 use model::BrokerId;
 
 pub mod effective;
+mod known;
 mod properties;
 #[cfg(test)]
 mod tests;
 
-const WAL_FILE_BYTES_MIN: usize = 1 << 20;
-const QUEUE_DRIVERS_MAX: usize = 256;
+pub use known::Unknown;
 
 /// A broker's static configuration. Immutable after start; dynamic values live in the metadata image.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct Config {
     pub queue: crate::queue::Config,
     /// Every key as it was given, the above included.
     pub settings: BTreeMap<String, String>,
+    /// Keys among them that nothing reads.
+    pub unknown: Vec<Unknown>,
 }
 
 /// One member of the metadata quorum.
@@ -70,6 +72,11 @@ pub enum Invalid {
         key: &'static str,
         example: &'static str,
     },
+    /// A value that its key cannot have, in Kafka's words.
+    #[error("{0}; correct it in the configuration")]
+    Refused(#[from] api::config::Refused),
+    #[error("there is no configuration key {key}: {advice}")]
+    UnknownKey { key: String, advice: String },
     #[error("{key}={value} is not valid: {reason}")]
     Value {
         key: String,
@@ -98,6 +105,7 @@ impl Config {
     }
 
     fn from_settings(settings: BTreeMap<String, String>) -> Result<Self, Invalid> {
+        let unknown = known::check(&settings)?;
         let given = properties::Settings(&settings);
         let node_id = given.number("node.id", "0", 0..=i32::MAX)?;
         let listeners = given.endpoints(
@@ -120,7 +128,7 @@ impl Config {
             voters,
             peer: crate::peer::Config {
                 heartbeat: given.millis("millrace.peer.heartbeat.ms", 50)?,
-                suspect_after: given.millis("millrace.peer.suspect.ms", 500)?,
+                suspect_after: given.millis("millrace.peer.suspect.ms", 2_000)?,
                 call_timeout: given.millis("millrace.peer.call.timeout.ms", 30_000)?,
                 queue_bytes_max: given.bytes("millrace.peer.queue.bytes", 64 << 20)?,
                 frame_bytes_max: given.bytes("millrace.peer.frame.bytes", 128 << 20)?,
@@ -134,6 +142,7 @@ impl Config {
                 entry_commands_max: given.count("millrace.raft.entry.commands", 4096)?,
                 entry_bytes_max: given.bytes("millrace.raft.entry.bytes", 256 << 10)?,
                 waiting_commands_max: given.count("millrace.raft.waiting.commands", 65_536)?,
+                waiting_bytes_max: given.bytes("millrace.raft.waiting.bytes", 64 << 20)?,
             },
             queue: crate::queue::Config {
                 session_inflight_bytes_max: given
@@ -150,6 +159,7 @@ impl Config {
                 drivers: given.count("millrace.queue.drivers", 2)?,
             },
             settings: settings.clone(),
+            unknown,
         };
         config.check()?;
         Ok(config)
@@ -186,13 +196,6 @@ impl Config {
                 "one directory is supported; name one",
             );
         }
-        if self.raft.wal_file_bytes < WAL_FILE_BYTES_MIN {
-            return refuse(
-                "millrace.wal.file.bytes",
-                self.raft.wal_file_bytes.to_string(),
-                "a file must hold what every group says at its start; give 1048576 or more",
-            );
-        }
         let command_bytes_max = self.raft.command_bytes_max(self.peer.frame_bytes_max);
         if self.raft.entry_bytes_max > command_bytes_max {
             return refuse(
@@ -206,13 +209,6 @@ impl Config {
                 "millrace.raft.waiting.commands",
                 self.raft.waiting_commands_max.to_string(),
                 "it is too large",
-            );
-        }
-        if self.queue.drivers > QUEUE_DRIVERS_MAX {
-            return refuse(
-                "millrace.queue.drivers",
-                self.queue.drivers.to_string(),
-                "each is a thread; give at most 256",
             );
         }
         if self.peer.suspect_after <= self.peer.heartbeat * 2 {
@@ -235,8 +231,13 @@ impl Config {
         self.settings.get(key).map(String::as_str)
     }
 
-    /// A whole number given for `key`, else `default`. Text that is no number counts as not given:
-    /// the catalogue refuses it at start.
+    /// Whether a key of type boolean is given and true.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.setting(key)
+            .is_some_and(|text| text.trim().eq_ignore_ascii_case("true"))
+    }
+
+    /// A whole number given for `key`, else `default`. Text that is no number was refused at start.
     pub fn setting_or<T: std::str::FromStr>(&self, key: &str, default: T) -> T {
         self.setting(key)
             .and_then(|text| text.trim().parse().ok())

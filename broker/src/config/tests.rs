@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use machine::metadata::image::Listener;
 
 use super::Config;
@@ -26,7 +28,10 @@ fn an_override_wins_over_the_file() {
 
 #[test]
 fn each_refusal_names_the_key_and_what_to_do() {
-    check_refused("node.id=-1", "node.id=-1 is not valid: give a whole number");
+    check_refused(
+        "node.id=-1",
+        "Invalid value -1 for configuration node.id: Value must be at least 0",
+    );
     check_refused("cluster.id=", "lacks cluster.id");
     check_refused("listeners=KAFKA://:1", "add PEER://host:7644");
     check_refused("listeners=FTP://:1", "'FTP://:1' is not NAME://host:port");
@@ -50,13 +55,13 @@ fn bounds_of_queues_and_groups_are_read_and_checked() {
     let raft = &config.raft;
     assert_eq!((raft.wal_files_max, raft.entry_commands_max), (5, 6));
     assert_eq!((raft.entry_bytes_max, raft.waiting_commands_max), (7, 8));
-    check_refused("millrace.queue.drivers=0", "positive number");
-    check_refused("millrace.queue.drivers=257", "at most 256");
+    check_refused("millrace.queue.drivers=0", "at least 1");
+    check_refused("millrace.queue.drivers=257", "no more than 256");
     check_refused(
         "millrace.queue.consumer.unwritten.max=4294967296",
-        "too large",
+        "Not a number of type INT",
     );
-    check_refused("millrace.wal.file.bytes=4096", "1048576 or more");
+    check_refused("millrace.wal.file.bytes=4096", "at least 1048576");
     check_refused("millrace.raft.entry.bytes=100000000", "at most half");
 }
 
@@ -84,5 +89,81 @@ fn every_own_key_that_is_read_is_in_the_catalogue_with_its_default() {
         let definition = api::config::catalogue(api::config::Scope::Broker).get(key);
         let shown = definition.expect(key).default;
         assert_eq!(shown, Some(default.to_string().as_str()), "{key}");
+    }
+}
+
+#[test]
+fn a_value_of_any_known_key_is_refused_in_kafkas_words() {
+    check_refused(
+        "num.partitions=many",
+        "Invalid value many for configuration num.partitions: Not a number of type INT",
+    );
+    check_refused(
+        "log.cleanup.policy=shred",
+        "Invalid value shred for configuration log.cleanup.policy",
+    );
+}
+
+#[test]
+fn an_unknown_key_of_our_own_is_refused_with_the_one_that_was_meant() {
+    check_refused(
+        "millrace.peer.suspekt.ms=1",
+        "no configuration key millrace.peer.suspekt.ms: write millrace.peer.suspect.ms or remove it",
+    );
+    check_refused(
+        "millrace.nothing.like.it=1",
+        "millrace.nothing.like.it: remove it",
+    );
+}
+
+#[test]
+fn another_unknown_key_is_told_and_does_no_harm() {
+    let given = "num.partition=3\ncustom.plugin.class=x\n".to_owned();
+    let config = Config::parse(SMALL, &[given]).expect("valid");
+    let unknown: Vec<_> = config
+        .unknown
+        .iter()
+        .map(|u| (&*u.key, u.nearest))
+        .collect();
+    assert_eq!(
+        unknown,
+        [
+            ("custom.plugin.class", None),
+            ("num.partition", Some("num.partitions"))
+        ]
+    );
+}
+
+/// Names in the code that are no keys.
+const NO_KEYS: [&str; 1] = ["millrace.dead.letter"];
+
+#[test]
+fn every_own_key_in_the_code_is_in_the_catalogue() {
+    fn visit(dir: &Path, found: &mut Vec<String>) {
+        for item in std::fs::read_dir(dir).expect("readable") {
+            let path = item.expect("readable").path();
+            if path.is_dir() {
+                visit(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+                let code = std::fs::read_to_string(&path).expect("text");
+                let quoted = code.split('"').filter(|part| {
+                    part.strip_prefix("millrace.")
+                        .is_some_and(|name| !name.is_empty())
+                });
+                let is_name = |c: char| c.is_ascii_lowercase() || c == '.';
+                found.extend(quoted.filter(|q| q.chars().all(is_name)).map(str::to_owned));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    visit(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    assert!(found.len() > 30, "the keys were not found in the code");
+    let catalogue = api::config::catalogue(api::config::Scope::Broker);
+    for key in found {
+        let known = catalogue.get(&key).is_some() || NO_KEYS.contains(&key.as_str());
+        assert!(known, "{key} is read but has no row in the catalogue");
     }
 }
