@@ -30,7 +30,8 @@ mod tests;
 pub struct Config {
     /// `millrace.peer.heartbeat.ms`: how often each side of a pair shows that it lives.
     pub heartbeat: Duration,
-    /// `millrace.peer.suspect.ms`: silence after which a peer is held dead.
+    /// `millrace.peer.suspect.ms`: silence after which a peer is held dead. Long, for a machine may be
+    /// short of processors; one that ended is noticed by its connection's end, at once.
     pub suspect_after: Duration,
     /// `millrace.peer.call.timeout.ms`: how long [`Mesh::call`] waits for a reply.
     pub call_timeout: Duration,
@@ -46,7 +47,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             heartbeat: Duration::from_millis(50),
-            suspect_after: Duration::from_millis(500),
+            suspect_after: Duration::from_secs(2),
             call_timeout: Duration::from_secs(30),
             queue_bytes_max: 64 << 20,
             frame_bytes_max: 128 << 20,
@@ -153,12 +154,21 @@ impl Mesh {
     /// A mesh that accepts peers on `listeners`; it reaches out to those of [`Mesh::set_peers`].
     pub fn start(identity: Identity, config: Config, listeners: Vec<TcpListener>) -> Self {
         let mesh = Self::new(identity, config);
+        let inner = Arc::downgrade(&mesh.0);
+        let knock: listener::Knock = Arc::new(move |from| {
+            if let Some(inner) = inner.upgrade()
+                && let Some(peer) = inner.peers.read().get(&from)
+            {
+                peer.link.knock();
+            }
+        });
         for listener in listeners {
             let accepting = tokio::spawn(listener::accept(
                 listener,
                 Arc::clone(&mesh.0.identity),
                 Arc::clone(&mesh.0.config),
                 Arc::clone(&mesh.0.handlers),
+                Arc::clone(&knock),
             ));
             mesh.0.accepting.lock().push(accepting);
         }
@@ -274,6 +284,11 @@ impl Mesh {
             return Ok(());
         }
         self.link(to)?.send(service, message)
+    }
+
+    /// The data directory of the process that answered last for `broker`; `None` before one did.
+    pub fn incarnation(&self, broker: BrokerId) -> Option<Uuid> {
+        self.link(broker).ok()?.incarnation()
     }
 
     fn link(&self, to: BrokerId) -> Result<Arc<Link>, Error> {

@@ -11,8 +11,9 @@ use bytes::Bytes;
 use model::BrokerId;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+use uuid::Uuid;
 
 use super::connection::{self, Inbox, Outbox};
 use super::frame::{Greeting, Kind, VERSION};
@@ -29,6 +30,10 @@ pub(super) struct Link {
     to: BrokerId,
     config: Arc<Config>,
     connection: Mutex<Option<Connection>>,
+    /// The peer has just connected to us: it is there.
+    knocked: Notify,
+    /// Of the process that answered last.
+    incarnation: Mutex<Option<Uuid>>,
     next_correlation: AtomicU64,
 }
 
@@ -47,6 +52,8 @@ impl Link {
             to,
             config,
             connection: Mutex::new(None),
+            knocked: Notify::new(),
+            incarnation: Mutex::new(None),
             next_correlation: AtomicU64::new(1),
         }
     }
@@ -86,6 +93,15 @@ impl Link {
                     Error::Unreachable(self.to)
                 }
             })
+    }
+
+    /// Ends a pause before the next attempt to connect.
+    pub(super) fn knock(&self) {
+        self.knocked.notify_one();
+    }
+
+    pub(super) fn incarnation(&self) -> Option<Uuid> {
+        *self.incarnation.lock()
     }
 
     fn current(&self) -> Result<Connection, Error> {
@@ -136,8 +152,10 @@ impl Link {
                     report(false);
                 }
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(RECONNECT_AFTER.1);
+            tokio::select! {
+                () = sleep(pause) => pause = (pause * 2).min(RECONNECT_AFTER.1),
+                () = self.knocked.notified() => pause = RECONNECT_AFTER.0,
+            }
         }
     }
 
@@ -163,6 +181,7 @@ impl Link {
                 theirs.from, theirs.cluster_id, self.to, identity.cluster_id
             )));
         }
+        *self.incarnation.lock() = Some(theirs.incarnation);
         let (reader, writer) = stream.into_split();
         let connection = Connection {
             outbox: Outbox::start(writer, self.config.queue_bytes_max),

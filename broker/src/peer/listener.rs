@@ -14,12 +14,16 @@ use super::connection::{self, Inbox, Outbox};
 use super::frame::{Greeting, Header, Kind, VERSION};
 use super::{Config, Handlers, Identity, Service};
 
+/// Told who has connected.
+pub(super) type Knock = Arc<dyn Fn(BrokerId) + Send + Sync>;
+
 /// Accepts for as long as it is polled.
 pub(super) async fn accept(
     listener: TcpListener,
     identity: Arc<Identity>,
     config: Arc<Config>,
     handlers: Arc<Handlers>,
+    knock: Knock,
 ) {
     loop {
         match listener.accept().await {
@@ -29,6 +33,7 @@ pub(super) async fn accept(
                     Arc::clone(&identity),
                     Arc::clone(&config),
                     Arc::clone(&handlers),
+                    Arc::clone(&knock),
                 );
                 tokio::spawn(async move {
                     if let Err(error) = serving.await {
@@ -50,6 +55,7 @@ async fn serve(
     identity: Arc<Identity>,
     config: Arc<Config>,
     handlers: Arc<Handlers>,
+    knock: Knock,
 ) -> io::Result<()> {
     let theirs = connection::await_greeting(&mut stream).await?;
     let refusal = if theirs.cluster_id != identity.cluster_id {
@@ -74,6 +80,7 @@ async fn serve(
         tracing::warn!(peer = %theirs.from, cluster = %theirs.cluster_id, reason, "peer refused");
         return Ok(());
     }
+    knock(theirs.from);
     let (reader, writer) = stream.into_split();
     let outbox = Outbox::start(writer, config.queue_bytes_max);
     let mut inbox = Inbox::new(reader, config.frame_bytes_max);

@@ -37,6 +37,10 @@ impl Handler for Echo {
 }
 
 async fn mesh(broker: BrokerId, cluster_id: &str) -> (Mesh, Address) {
+    mesh_with(broker, cluster_id, Config::default()).await
+}
+
+async fn mesh_with(broker: BrokerId, cluster_id: &str, config: Config) -> (Mesh, Address) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
     let port = listener.local_addr().expect("bound").port();
     let identity = Identity {
@@ -48,10 +52,7 @@ async fn mesh(broker: BrokerId, cluster_id: &str) -> (Mesh, Address) {
         host: "127.0.0.1".to_owned(),
         port,
     };
-    (
-        Mesh::start(identity, Config::default(), vec![listener]),
-        address,
-    )
+    (Mesh::start(identity, config, vec![listener]), address)
 }
 
 async fn await_alive(mesh: &Mesh, peer: BrokerId, expected: bool) {
@@ -135,12 +136,11 @@ async fn a_closed_peer_is_suspected_and_a_returned_one_is_alive() {
     await_alive(&a, B, true).await;
 }
 
-#[tokio::test]
-async fn a_silent_peer_is_suspected() {
-    let (a, _) = mesh(A, "c").await;
+/// A peer that greets and then says nothing, until it is aborted.
+async fn mute() -> (Address, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
     let port = listener.local_addr().expect("bound").port();
-    let silent = tokio::spawn(async move {
+    let running = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a comes");
         super::connection::await_greeting(&mut stream)
             .await
@@ -157,16 +157,37 @@ async fn a_silent_peer_is_suspected() {
             .expect("greet");
         std::future::pending::<()>().await;
     });
-    a.set_peers(BTreeMap::from([(
-        B,
-        Address {
-            host: "127.0.0.1".to_owned(),
-            port,
-        },
-    )]));
+    let host = "127.0.0.1".to_owned();
+    (Address { host, port }, running)
+}
+
+#[tokio::test]
+async fn a_silent_peer_is_suspected() {
+    let config = Config {
+        suspect_after: Duration::from_millis(200),
+        ..Config::default()
+    };
+    let (a, _) = mesh_with(A, "c", config).await;
+    let (address, silent) = mute().await;
+    a.set_peers(BTreeMap::from([(B, address)]));
     await_alive(&a, B, true).await;
     await_alive(&a, B, false).await;
     silent.abort();
+}
+
+/// A process that was killed leaves ended connections behind: no silence has to be waited for.
+#[tokio::test]
+async fn a_peer_whose_connection_ends_is_held_dead_without_a_silence() {
+    let config = Config {
+        suspect_after: LONG * 100,
+        ..Config::default()
+    };
+    let (a, _) = mesh_with(A, "c", config).await;
+    let (address, ending) = mute().await;
+    a.set_peers(BTreeMap::from([(B, address)]));
+    await_alive(&a, B, true).await;
+    ending.abort();
+    await_alive(&a, B, false).await;
 }
 
 #[tokio::test]
