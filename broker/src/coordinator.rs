@@ -11,7 +11,6 @@
 //! lag: every interval, committed offsets of the shards against the log ends their leaders tell
 //! ```
 
-mod clock;
 mod config;
 mod journal;
 mod lag;
@@ -44,7 +43,7 @@ pub use offsets_topic::{NAME as OFFSETS_TOPIC, partition_of};
 
 use crate::peer::{Mesh, Service};
 use crate::telemetry::Telemetry;
-use crate::{metadata, partition};
+use crate::{clock, metadata, partition};
 use shard::Request;
 
 /// Why a coordinator did not answer. The request may or may not have had its effect; clients ask again.

@@ -4,6 +4,7 @@
 
 pub mod admin;
 pub mod amqp;
+mod clock;
 pub mod config;
 pub mod coordinator;
 pub mod kafka;

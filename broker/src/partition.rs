@@ -15,7 +15,6 @@
 
 mod append;
 mod blocking;
-mod clock;
 mod config;
 mod driver;
 mod handle;
@@ -52,7 +51,7 @@ pub use roster::Roster;
 use driver::{Context, Job, Mailbox};
 
 use crate::{
-    metadata,
+    clock, metadata,
     peer::{Mesh, Service},
     telemetry::Telemetry,
 };

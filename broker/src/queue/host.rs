@@ -1,13 +1,13 @@
 //! From requests to the machine's commands, the same for the hosts of classic and quorum queues.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::queue::{Attach, ConsumerKey, Effect, Got, Machine};
 
 use super::message::Message;
 use super::outbox::Outbox;
 use super::protocol::{Op, Outcome, Reply, Response, Resume, SessionKey, Stats};
+pub(crate) use crate::clock::wall_ms as now_ms;
 
 /// Deliveries that a quorum consumer without prefetch limit may hold (RabbitMQ's cap), and that a
 /// classic one may have unwritten.
@@ -171,12 +171,4 @@ pub(crate) fn session_of(key: ConsumerKey) -> SessionKey {
 /// Size that limits count, as the machine keeps it.
 pub(crate) fn size_of(message: &Arc<Message>) -> u32 {
     u32::try_from(message.size()).unwrap_or(u32::MAX)
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }
