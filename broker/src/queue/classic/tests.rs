@@ -430,3 +430,43 @@ async fn a_backlog_that_expires_at_once_is_dead_lettered_whole_and_in_order() {
         assert!(body.starts_with(&format!("{number} ")), "place {number}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
+async fn a_really_full_disk_refuses_and_takes_again_when_there_is_room() {
+    let broker = Broker::bounded(queue::Config {
+        // Else publishers wait before anything fails.
+        disk_free_bytes_min: 1,
+        ..queue::Config::default()
+    });
+    let queue = broker.declare("q", true, &[]).await;
+    let mut client = broker.client();
+    assert!(client.put(&queue, message("first")).await);
+    let mut confirmed = vec!["first".to_owned()];
+    let ballast = broker.dir.path().join("ballast");
+    std::fs::write(&ballast, vec![1; 12 << 20]).unwrap();
+    let filler = "x".repeat(100_000);
+    loop {
+        let body = format!("{} {filler}", confirmed.len());
+        if !client.put(&queue, message(&body)).await {
+            break;
+        }
+        confirmed.push(body);
+    }
+    assert!(!client.put(&queue, message("no room")).await);
+    client.consume(&queue, 1).await;
+    client.bodies(1).await;
+    std::fs::remove_file(&ballast).unwrap();
+    while !client.put(&queue, message("last")).await {}
+    confirmed.push("last".to_owned());
+    assert!(client.deliveries.iter().all(|d| !d.redelivered));
+    drop(client);
+    let mut broker = broker;
+    for _ in 0..2 {
+        let mut client = broker.client();
+        client.consume(&queue, 0).await;
+        assert!(client.bodies(confirmed.len()).await == confirmed);
+        drop(client);
+        broker = broker.restart();
+    }
+}
