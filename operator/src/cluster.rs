@@ -12,18 +12,18 @@ use crds::broker_cluster::{
 };
 use crds::condition::Summary;
 use crds::topic::Health;
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
 
 use crate::controller::Reconciler;
 use crate::declared::Desk;
 use crate::directory::is_ready;
-use crate::error::{Doing, Error};
+use crate::error::Error;
 
 mod apply;
 mod build;
+mod made;
 mod pods;
 mod roll;
 mod validated;
@@ -51,8 +51,8 @@ impl Reconciler for Brokers {
             return Ok(None);
         }
         let namespace = object.namespace().ok_or(Error::Incomplete("namespace"))?;
-        let voters = self.voters(&namespace, &object.name_any()).await?;
-        let cluster = match validated::validate(&object, &self.image, voters) {
+        let made = made::find(&self.desk.client, &namespace, &object.name_any()).await?;
+        let cluster = match validated::validate(&object, &self.image, made) {
             Ok(cluster) => cluster,
             Err(refusal) => {
                 let summary = Summary::Stalled {
@@ -98,15 +98,6 @@ impl Reconciler for Brokers {
             (true, false) => STEADY,
             (false, false) => LATER,
         }))
-    }
-}
-
-impl Brokers {
-    /// Voters that the cluster was made with.
-    async fn voters(&self, namespace: &str, name: &str) -> Result<Option<i32>, Error> {
-        let sets: Api<StatefulSet> = Api::namespaced(self.desk.client.clone(), namespace);
-        let set = sets.get_opt(name).await.doing("read the StatefulSet")?;
-        Ok(set.and_then(|s| s.annotations().get(build::VOTERS)?.parse().ok()))
     }
 }
 

@@ -19,7 +19,9 @@ mod tests;
 
 /// On a pod: hash of the template and configuration that it was made from.
 pub(super) const TARGET: &str = "millrace.dev/target";
-/// On the StatefulSet: voters of the metadata group, fixed when the cluster is made.
+/// On the StatefulSet and on the volumes' claims: the cluster's id, fixed when it is made.
+pub(super) const CLUSTER_ID: &str = "millrace.dev/cluster-id";
+/// On the same: voters of the metadata group, fixed when the cluster is made.
 pub(super) const VOTERS: &str = "millrace.dev/voters";
 /// On a pod: the rack, set by the operator once the pod has a node; empty if the node has none.
 pub(super) const RACK: &str = "millrace.dev/rack";
@@ -46,6 +48,16 @@ fn labels(cluster: &Cluster) -> BTreeMap<String, String> {
         "millrace".to_owned(),
     );
     labels
+}
+
+/// What a later cluster over the same volumes has to know.
+fn made(cluster: &Cluster) -> BTreeMap<String, String> {
+    [
+        (CLUSTER_ID, cluster.cluster_id.clone()),
+        (VOTERS, cluster.voters.to_string()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into()
 }
 
 fn label_selector(cluster: &Cluster) -> LabelSelector {

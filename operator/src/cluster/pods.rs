@@ -49,7 +49,12 @@ pub(super) fn for_roller(pod: &Pod) -> Option<roller::Pod> {
 }
 
 pub(super) fn ordinal(pod: &Pod) -> Option<i32> {
-    pod.name_any().rsplit_once('-')?.1.parse().ok()
+    ordinal_of(&pod.name_any())
+}
+
+/// Of a pod's name, or of its claim's.
+pub(super) fn ordinal_of(name: &str) -> Option<i32> {
+    name.rsplit_once('-')?.1.parse().ok()
 }
 
 pub(super) fn rack(pod: &Pod) -> Option<String> {

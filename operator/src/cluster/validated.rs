@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crds::broker_cluster::{ADMIN_PORT, BrokerCluster, PEER_PORT, Resources, Storage, UsersSecret};
 use kube::ResourceExt;
 
+use super::made::Made;
 use crate::plan::Refusal;
 
 #[cfg(test)]
@@ -24,6 +25,8 @@ pub(super) struct Cluster {
     pub(super) name: String,
     pub(super) namespace: String,
     pub(super) uid: String,
+    /// The brokers' own; fixed when the cluster is made.
+    pub(super) cluster_id: String,
     pub(super) image: String,
     pub(super) image_pull_policy: String,
     pub(super) replicas: i32,
@@ -40,14 +43,14 @@ pub(super) struct Cluster {
     pub(super) properties: BTreeMap<String, String>,
 }
 
-/// `voters_before` is what the cluster was made with, if it was.
+/// `made` is what the cluster was made with, if it was.
 ///
 /// # Errors
-/// A name too long for the objects derived from it.
+/// A name too long for the objects derived from it; fewer brokers than there are volumes of.
 pub(super) fn validate(
     cluster: &BrokerCluster,
     default_image: &str,
-    voters_before: Option<i32>,
+    made: Option<Made>,
 ) -> Result<Cluster, Refusal> {
     let spec = &cluster.spec;
     let name = cluster.name_any();
@@ -61,16 +64,34 @@ pub(super) fn validate(
             ),
         });
     }
+    let uid = cluster.uid().unwrap_or_default();
+    let made = made.unwrap_or_else(|| Made {
+        cluster_id: uid.clone(),
+        voters: voters(spec.replicas),
+        brokers: 0,
+    });
+    if spec.replicas < made.brokers {
+        return Err(Refusal {
+            field: "replicas",
+            reason: "VolumesLeft",
+            message: format!(
+                "an earlier cluster of this name left volumes of {} brokers: ask for as many, or \
+                 delete its claims (data-{name}-0 and so on) for a new and empty cluster",
+                made.brokers
+            ),
+        });
+    }
     let mut validated = Cluster {
         namespace: cluster.namespace().unwrap_or_default(),
-        uid: cluster.uid().unwrap_or_default(),
+        uid,
+        cluster_id: made.cluster_id,
         image: spec
             .image
             .clone()
             .unwrap_or_else(|| default_image.to_owned()),
         image_pull_policy: format!("{:?}", spec.image_pull_policy),
         replicas: spec.replicas,
-        voters: voters_before.unwrap_or_else(|| voters(spec.replicas)),
+        voters: made.voters,
         storage: spec.storage.clone(),
         zone_label: spec.rack.key.clone(),
         resources: spec.resources.clone(),
@@ -111,7 +132,7 @@ fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> 
         .map(|(k, value)| (k.clone(), value.to_string()))
         .collect();
     let mut set = |key: &str, value: String| properties.insert(key.to_owned(), value);
-    set("cluster.id", v.uid.clone());
+    set("cluster.id", v.cluster_id.clone());
     set("log.dirs", "/var/lib/millrace/data".to_owned());
     set("controller.quorum.voters", voters.join(","));
     set(

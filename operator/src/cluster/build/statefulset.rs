@@ -30,7 +30,7 @@ use serde_json::json;
 
 use super::super::validated::USERS_DIR;
 use super::{
-    Cluster, PLACED, RACK, TARGET, VOTERS, config_map, label_selector, labels, metadata, selector,
+    Cluster, PLACED, RACK, TARGET, config_map, label_selector, labels, made, metadata, selector,
 };
 
 /// User and group of the brokers' process; nothing on the image belongs to it.
@@ -52,10 +52,7 @@ pub(in crate::cluster) fn build(cluster: &Cluster) -> Result<StatefulSet, serde_
         meta.annotations = Some(BTreeMap::from([(TARGET.to_owned(), target)]));
     }
     let mut meta = metadata(cluster, cluster.name.clone());
-    meta.annotations = Some(BTreeMap::from([(
-        VOTERS.to_owned(),
-        cluster.voters.to_string(),
-    )]));
+    meta.annotations = Some(made(cluster));
     let reclaim = match cluster.storage.reclaim {
         Reclaim::Retain => "Retain",
         Reclaim::Delete => "Delete",
@@ -306,6 +303,7 @@ fn claim(cluster: &Cluster) -> PersistentVolumeClaim {
             name: Some("data".to_owned()),
             // Of these, only what never changes: claim templates are immutable.
             labels: Some(selector(cluster)),
+            annotations: Some(made(cluster)),
             ..ObjectMeta::default()
         },
         spec: Some(PersistentVolumeClaimSpec {

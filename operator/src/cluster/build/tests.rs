@@ -1,5 +1,8 @@
 use super::*;
-use crate::cluster::validated::{tests::cluster, validate};
+use crate::cluster::validated::{
+    tests::{cluster, made},
+    validate,
+};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::json;
 
@@ -49,18 +52,17 @@ fn pods_meet_the_restricted_pod_security_standard() {
 
 #[test]
 fn the_same_cluster_has_the_same_target_whatever_its_size() {
-    let three = built(plain());
+    let of = |replicas: i32| {
+        let spec = json!({ "replicas": replicas, "storage": { "size": "1Gi" } });
+        let v = validate(&cluster(spec), "millrace:1", Some(made())).unwrap();
+        statefulset::build(&v).unwrap()
+    };
+    let three = of(3);
     let target = statefulset::target_of(&three);
     assert!(target.is_some_and(|t| t.len() == 16));
-    assert_eq!(target, statefulset::target_of(&built(plain())));
+    assert_eq!(target, statefulset::target_of(&of(3)));
     // Three voters and replicas of three either way: a broker that joins restarts nobody.
-    let five = validate(
-        &cluster(json!({ "replicas": 5, "storage": { "size": "1Gi" } })),
-        "millrace:1",
-        Some(3),
-    )
-    .unwrap();
-    let five = statefulset::build(&five).unwrap();
+    let five = of(5);
     assert_eq!(five.spec.as_ref().and_then(|s| s.replicas), Some(5));
     assert_eq!(target, statefulset::target_of(&five));
 }
@@ -139,4 +141,14 @@ fn users_of_a_secret_are_a_file_that_only_brokers_read_and_another_secret_is_ano
         statefulset::target_of(&with("a")),
         statefulset::target_of(&with("b"))
     );
+}
+
+#[test]
+fn volumes_carry_what_a_later_cluster_over_them_has_to_know() {
+    let set = serde_json::to_value(built(plain())).unwrap();
+    for object in [&set, &set["spec"]["volumeClaimTemplates"][0]] {
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(annotations[CLUSTER_ID], "u-1", "{object}");
+        assert_eq!(annotations[VOTERS], "3", "{object}");
+    }
 }

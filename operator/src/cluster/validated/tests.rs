@@ -10,6 +10,14 @@ pub(in crate::cluster) fn cluster(spec: serde_json::Value) -> BrokerCluster {
     .unwrap()
 }
 
+pub(in crate::cluster) fn made() -> Made {
+    Made {
+        cluster_id: "u-0".to_owned(),
+        voters: 3,
+        brokers: 3,
+    }
+}
+
 fn properties_of(spec: serde_json::Value) -> BTreeMap<String, String> {
     validate(&cluster(spec), "img", None).unwrap().properties
 }
@@ -27,11 +35,23 @@ fn replication_defaults_follow_the_number_of_brokers() {
 fn voters_are_odd_at_most_five_and_stay_as_the_cluster_was_made() {
     assert_eq!([1, 2, 3, 4, 5, 6, 100].map(voters), [1, 1, 3, 3, 5, 5, 5]);
     let grown = cluster(json!({ "replicas": 5, "storage": { "size": "1Gi" } }));
-    let v = validate(&grown, "img", Some(3)).unwrap();
+    let v = validate(&grown, "img", Some(made())).unwrap();
     assert_eq!(
         v.properties["controller.quorum.voters"],
         "0@main-0.main-brokers.shop.svc:7644,1@main-1.main-brokers.shop.svc:7644,2@main-2.main-brokers.shop.svc:7644"
     );
+}
+
+#[test]
+fn a_cluster_over_volumes_of_an_earlier_one_takes_its_id_and_is_no_smaller() {
+    let again = |replicas: i32| {
+        let spec = json!({ "replicas": replicas, "storage": { "size": "1Gi" } });
+        validate(&cluster(spec), "img", Some(made()))
+    };
+    assert_eq!(again(3).unwrap().properties["cluster.id"], "u-0");
+    let refusal = again(2).unwrap_err();
+    assert_eq!((refusal.field, refusal.reason), ("replicas", "VolumesLeft"));
+    assert!(refusal.message.contains("volumes of 3 brokers"));
 }
 
 #[test]
