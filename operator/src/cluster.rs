@@ -17,7 +17,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::controller::Reconciler;
-use crate::declared::Desk;
+use crate::desk::Desk;
 use crate::directory::is_ready;
 use crate::error::Error;
 

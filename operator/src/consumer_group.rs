@@ -7,7 +7,7 @@ use api::admin;
 use api::client::Admin;
 use crds::condition::{Finding, Summary};
 use crds::consumer_group::{ConsumerGroup, ConsumerGroupStatus, LAG_WITHIN_SLO, Lag, Slo};
-use crds::deletion::DeletionPolicy;
+use crds::deletion::{DeletionPolicy, Origin};
 use kube::ResourceExt;
 
 use crate::declared::{Declaration, Declared};
@@ -25,8 +25,16 @@ impl Declared for ConsumerGroup {
         &self.spec.cluster_ref.name
     }
 
-    fn deletion(&self) -> DeletionPolicy {
-        self.spec.deletion_policy
+    fn identity(&self) -> (&str, &str) {
+        ("", self.id())
+    }
+
+    fn policy(&self) -> Option<DeletionPolicy> {
+        Some(self.spec.deletion_policy)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        None
     }
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<ConsumerGroupStatus>, Error> {

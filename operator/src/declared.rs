@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::client::Admin;
-use crds::condition::{Finding, READY, Summary};
-use crds::deletion::DeletionPolicy;
-use kube::runtime::events::{Event, EventType, Recorder};
-use kube::{Client, ResourceExt};
+use crds::condition::{Finding, Summary};
+use crds::deletion::{DeletionPolicy, Origin};
+use kube::ResourceExt;
+use kube::runtime::reflector::Store;
 
 use crate::controller::Reconciler;
-use crate::directory::Directory;
+use crate::desk::{Desk, Note};
 use crate::error::{Doing, Error};
 use crate::finalizer;
 use crate::metrics::Metrics;
 use crate::plan::Refusal;
 use crate::status::{self, Kind};
+
+#[cfg(test)]
+mod tests;
 
 /// Wait before a resource that is stalled by the brokers' state is looked at again.
 const STALLED: Duration = Duration::from_secs(60);
@@ -29,12 +32,24 @@ pub(crate) trait Declared: Kind {
     /// Name of its BrokerCluster, in the same namespace.
     fn cluster(&self) -> &str;
 
+    /// Its name in the brokers, told apart from all others of its kind in that cluster.
+    fn identity(&self) -> (&str, &str);
+
+    /// The deletion policy that the resource states.
+    fn policy(&self) -> Option<DeletionPolicy>;
+
+    /// Whether the resource made what it stands for, once that is known.
+    fn origin(&self) -> Option<Origin>;
+
     /// What deleting the resource does, as far as it is known now.
-    fn deletion(&self) -> DeletionPolicy;
+    fn deletion(&self) -> DeletionPolicy {
+        DeletionPolicy::effective(self.policy(), self.origin())
+    }
 
     /// Whether deleting may have something to delete: true also before anything was created.
     fn needs_finalizer(&self) -> bool {
-        self.deletion() == DeletionPolicy::Delete
+        let undecided = self.policy().is_none() && self.origin().is_none();
+        undecided || self.deletion() == DeletionPolicy::Delete
     }
 
     /// Looks, plans, takes the steps.
@@ -98,99 +113,16 @@ impl<S> Declaration<S> {
     }
 }
 
-/// An event to come.
-pub(crate) struct Note {
-    pub(crate) warning: bool,
-    pub(crate) reason: &'static str,
-    pub(crate) message: String,
-}
-
-impl Note {
-    pub(crate) fn normal(reason: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            warning: false,
-            reason,
-            message: message.into(),
-        }
-    }
-
-    pub(crate) fn warning(reason: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            warning: true,
-            reason,
-            message: message.into(),
-        }
-    }
-}
-
-/// What all kinds' reconcilers share.
-#[derive(Clone)]
-pub(crate) struct Desk {
-    pub(crate) client: Client,
-    pub(crate) directory: Directory,
-    pub(crate) recorder: Recorder,
-    pub(crate) metrics: Metrics,
-}
-
-impl Desk {
-    /// Events tell people; failing to write one fails nothing.
-    pub(crate) async fn publish<K: Kind>(&self, object: &K, note: Note) {
-        let event = Event {
-            type_: if note.warning {
-                EventType::Warning
-            } else {
-                EventType::Normal
-            },
-            reason: note.reason.to_owned(),
-            note: Some(note.message),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
-        if let Err(e) = self.recorder.publish(&event, &object.object_ref(&())).await {
-            tracing::debug!(error = %e, "event not written");
-        }
-    }
-
-    /// Writes the status; a change of `Ready` becomes an event.
-    pub(crate) async fn conclude<K: Kind>(
-        &self,
-        object: &K,
-        status: K::Status,
-        summary: &Summary,
-        findings: Vec<Finding>,
-    ) -> Result<(), Error> {
-        let mut all = summary.findings();
-        all.extend(findings);
-        let changed = status::write(&self.client, object, status, &all).await?;
-        let ready = matches!(summary, Summary::Ready { .. });
-        self.metrics.ready(
-            &K::kind(&()),
-            &object.namespace().unwrap_or_default(),
-            &object.name_any(),
-            Some(ready),
-        );
-        if let (true, Summary::Stalled { message, .. }) =
-            (changed.iter().any(|f| f.kind == READY), summary)
-        {
-            self.publish(object, Note::warning("Stalled", message))
-                .await;
-        }
-        Ok(())
-    }
-}
-
 /// The reconcile of kind `K`.
-pub(crate) struct Declarer<K> {
+pub(crate) struct Declarer<K: Declared> {
     desk: Desk,
-    kind: std::marker::PhantomData<fn() -> K>,
+    /// All of the kind, to see two that stand for the same thing.
+    all: Store<K>,
 }
 
-impl<K> Declarer<K> {
-    pub(crate) fn new(desk: Desk) -> Self {
-        Self {
-            desk,
-            kind: std::marker::PhantomData,
-        }
+impl<K: Declared> Declarer<K> {
+    pub(crate) fn new(desk: Desk, all: Store<K>) -> Self {
+        Self { desk, all }
     }
 }
 
@@ -205,6 +137,9 @@ impl<K: Declared> Reconciler for Declarer<K> {
             return self.clean_up(&object).await;
         }
         finalizer::set(&self.desk.client, &object, object.needs_finalizer()).await?;
+        if let Some(elder) = elder(&self.all, &object) {
+            return self.yield_to(&object, &elder).await;
+        }
         let namespace = object.namespace().ok_or(Error::Incomplete("namespace"))?;
         if self
             .desk
@@ -241,6 +176,25 @@ impl<K: Declared> Declarer<K> {
         Ok(object.filter(|now| now.uid() == cached.uid()))
     }
 
+    /// Two that declare the same thing would undo each other for ever: the older one counts.
+    async fn yield_to(&self, object: &K, elder: &K) -> Result<Option<Duration>, Error> {
+        let refusal = Refusal {
+            field: "name",
+            reason: "Conflict",
+            message: format!(
+                "{} {}, which is older, stands for the same in {}: delete one of the two",
+                K::kind(&()),
+                elder.name_any(),
+                object.cluster()
+            ),
+        };
+        let d = Declaration::refused(object.status().cloned().unwrap_or_default(), &refusal);
+        self.desk
+            .conclude(object, d.status, &d.summary, d.findings)
+            .await?;
+        Ok(d.again)
+    }
+
     async fn record(
         &self,
         object: &K,
@@ -274,7 +228,7 @@ impl<K: Declared> Declarer<K> {
         }
         let summary = Summary::Reconciling {
             reason: "BrokersUnavailable",
-            message: error.to_string(),
+            message: error.chain(),
         };
         self.desk
             .conclude(object, status, &summary, Vec::new())
@@ -298,31 +252,10 @@ impl<K: Declared> Declarer<K> {
 
     async fn clean_up(&self, object: &K) -> Result<Option<Duration>, Error> {
         let namespace = object.namespace().ok_or(Error::Incomplete("namespace"))?;
-        if finalizer::is_set(object) && object.deletion() == DeletionPolicy::Delete {
-            let forced = object
-                .annotations()
-                .get(finalizer::FORCE)
-                .is_some_and(|v| v == "true");
-            // A cluster that is gone or going takes what it holds with it.
-            let cluster = self
-                .desk
-                .directory
-                .cluster(&namespace, object.cluster())
-                .filter(|c| c.metadata.deletion_timestamp.is_none());
-            if cluster.is_some() && !forced {
-                let brokers = self.desk.directory.admin(&namespace, object.cluster())?;
-                if let Err(e) = object.remove(&brokers).await
-                    && !e.is_not_found()
-                {
-                    if e.code() == Some(api::admin::ErrorCode::InUse) {
-                        return self.wait(object, "InUse", e.to_string()).await;
-                    }
-                    return Err(e).doing("delete it");
-                }
-                tracing::info!(
-                    kind = %K::kind(&()), namespace, name = object.name_any(), "deleted in the brokers"
-                );
-            }
+        if self.has_to_remove(object, &namespace)
+            && let Err(e) = self.remove(object, &namespace).await
+        {
+            return self.stay(object, e).await;
         }
         finalizer::set(&self.desk.client, object, false).await?;
         self.desk
@@ -331,4 +264,70 @@ impl<K: Declared> Declarer<K> {
         object.measure(&self.desk.metrics, true);
         Ok(None)
     }
+
+    fn has_to_remove(&self, object: &K, namespace: &str) -> bool {
+        // A cluster that is gone or going takes what it holds with it.
+        let cluster = self.desk.directory.cluster(namespace, object.cluster());
+        let stays = cluster.is_some_and(|c| c.metadata.deletion_timestamp.is_none());
+        let forced = object.annotations().get(finalizer::FORCE);
+        finalizer::is_set(object)
+            && object.deletion() == DeletionPolicy::Delete
+            && stays
+            && forced.is_none_or(|v| v != "true")
+            // Another resource stands for it from now on.
+            && others(&self.all, object).next().is_none()
+    }
+
+    async fn remove(&self, object: &K, namespace: &str) -> Result<(), Error> {
+        let brokers = self.desk.directory.admin(namespace, object.cluster())?;
+        match object.remove(&brokers).await {
+            Err(e) if !e.is_not_found() => return Err(e).doing("delete it"),
+            _ => {}
+        }
+        let kind = K::kind(&());
+        tracing::info!(kind = %kind, namespace, name = object.name_any(), "deleted in the brokers");
+        Ok(())
+    }
+
+    /// Says why a resource that is deleted is still there, and how it goes all the same.
+    async fn stay(&self, object: &K, error: Error) -> Result<Option<Duration>, Error> {
+        if let Error::Brokers { source, .. } = &error
+            && source.code() == Some(api::admin::ErrorCode::InUse)
+        {
+            return self.wait(object, "InUse", source.to_string()).await;
+        }
+        let message = format!(
+            "{}; annotate it with {}=true to let it go and leave the brokers alone",
+            error.chain(),
+            finalizer::FORCE
+        );
+        self.wait(object, "DeletionBlocked", message).await?;
+        Err(error)
+    }
+}
+
+/// Other resources that stand for the same thing and stay.
+fn others<K: Declared>(all: &Store<K>, object: &K) -> impl Iterator<Item = Arc<K>> {
+    all.state()
+        .into_iter()
+        .filter(|o| o.namespace() == object.namespace() && o.uid() != object.uid())
+        .filter(|o| o.cluster() == object.cluster() && o.identity() == object.identity())
+        .filter(|o| o.meta().deletion_timestamp.is_none())
+}
+
+/// One of them that was there before: by age, and by uid between those of one second.
+fn elder<K: Declared>(all: &Store<K>, object: &K) -> Option<Arc<K>> {
+    let age = |o: &K| (o.creation_timestamp().map(|t| t.0), o.uid());
+    others(all, object).find(|o| age(o) < age(object))
+}
+
+/// Makes the virtual host of a queue or an exchange; `/` is always there.
+pub(crate) async fn make_vhost(brokers: &Admin, vhost: &str) -> Result<(), Error> {
+    if vhost == "/" {
+        return Ok(());
+    }
+    brokers
+        .put_vhost(vhost)
+        .await
+        .doing("create the virtual host")
 }

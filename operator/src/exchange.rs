@@ -7,7 +7,8 @@ use api::client::Admin;
 use crds::deletion::{DeletionPolicy, Origin};
 use crds::exchange::{Binding, BindingState, BindingStatus, Exchange, ExchangeStatus};
 
-use crate::declared::{Declaration, Declared, Note};
+use crate::declared::{Declaration, Declared, make_vhost};
+use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::exchange::{binding, plan};
 
@@ -16,15 +17,16 @@ impl Declared for Exchange {
         &self.spec.cluster_ref.name
     }
 
-    fn deletion(&self) -> DeletionPolicy {
-        let origin = self.status.as_ref().and_then(|s| s.origin);
-        DeletionPolicy::effective(self.spec.deletion_policy, origin)
+    fn identity(&self) -> (&str, &str) {
+        (&self.spec.vhost, self.broker_name())
     }
 
-    fn needs_finalizer(&self) -> bool {
-        let unknown = self.status.as_ref().and_then(|s| s.origin).is_none();
-        self.deletion() == DeletionPolicy::Delete
-            || (unknown && self.spec.deletion_policy.is_none())
+    fn policy(&self) -> Option<DeletionPolicy> {
+        self.spec.deletion_policy
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.status.as_ref().and_then(|s| s.origin)
     }
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<ExchangeStatus>, Error> {
@@ -40,24 +42,12 @@ impl Declared for Exchange {
         };
         let mut notes = Vec::new();
         if let Some(spec) = &plan.declare {
-            if vhost != "/" {
-                brokers
-                    .put_vhost(vhost)
-                    .await
-                    .doing("create the virtual host")?;
-            }
+            make_vhost(brokers, vhost).await?;
             brokers
                 .put_exchange(vhost, name, spec)
                 .await
                 .doing("declare the exchange")?;
-            notes.push(if before.name.is_some() {
-                Note::warning(
-                    "Recreated",
-                    format!("exchange {name} was gone and was declared again"),
-                )
-            } else {
-                Note::normal("Created", format!("declared exchange {name}"))
-            });
+            notes.push(Note::made("exchange", name, before.name.is_some()));
         }
         for b in &plan.bind {
             brokers.bind(vhost, name, b).await.doing("bind")?;

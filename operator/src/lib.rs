@@ -17,6 +17,7 @@ mod cluster;
 mod consumer_group;
 mod controller;
 mod declared;
+mod desk;
 mod directory;
 mod error;
 mod exchange;

@@ -30,6 +30,11 @@ fn json(argument: &crds::argument::Argument) -> serde_json::Value {
     }
 }
 
+/// A property that is fixed once declared, where it is another than asked for.
+fn unlike<T: PartialEq + std::fmt::Debug>(what: &str, have: T, want: T) -> Option<String> {
+    (have != want).then(|| format!("{what} is {have:?}, wanted {want:?}"))
+}
+
 /// Names of the entries in which two argument tables differ, with both values.
 fn differences(have: &api::admin::Arguments, want: &api::admin::Arguments) -> Vec<String> {
     let mut keys: Vec<&String> = have.keys().chain(want.keys()).collect();

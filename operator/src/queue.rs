@@ -4,7 +4,8 @@ use api::client::Admin;
 use crds::deletion::{DeletionPolicy, Origin};
 use crds::queue::{Queue, QueueStatus};
 
-use crate::declared::{Declaration, Declared, Note};
+use crate::declared::{Declaration, Declared, make_vhost};
+use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::queue::{Plan, plan};
 
@@ -13,15 +14,16 @@ impl Declared for Queue {
         &self.spec.cluster_ref.name
     }
 
-    fn deletion(&self) -> DeletionPolicy {
-        let origin = self.status.as_ref().and_then(|s| s.origin);
-        DeletionPolicy::effective(self.spec.deletion_policy, origin)
+    fn identity(&self) -> (&str, &str) {
+        (&self.spec.vhost, self.broker_name())
     }
 
-    fn needs_finalizer(&self) -> bool {
-        let unknown = self.status.as_ref().and_then(|s| s.origin).is_none();
-        self.deletion() == DeletionPolicy::Delete
-            || (unknown && self.spec.deletion_policy.is_none())
+    fn policy(&self) -> Option<DeletionPolicy> {
+        self.spec.deletion_policy
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.status.as_ref().and_then(|s| s.origin)
     }
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<QueueStatus>, Error> {
@@ -35,24 +37,12 @@ impl Declared for Queue {
         let (queue, origin, note) = match (plan, observed) {
             (Plan::Nothing, Some(queue)) => (queue, before.origin.or(Some(Origin::Adopted)), None),
             (Plan::Create(spec), _) => {
-                if vhost != "/" {
-                    brokers
-                        .put_vhost(vhost)
-                        .await
-                        .doing("create the virtual host")?;
-                }
+                make_vhost(brokers, vhost).await?;
                 let put = brokers
                     .put_queue(vhost, name, &spec)
                     .await
                     .doing("declare the queue")?;
-                let note = if before.name.is_some() {
-                    Note::warning(
-                        "Recreated",
-                        format!("queue {name} was gone and was declared again, empty"),
-                    )
-                } else {
-                    Note::normal("Created", format!("declared queue {name}"))
-                };
+                let note = Note::made("queue", name, before.name.is_some());
                 (put.object, Some(Origin::Created), Some(note))
             }
             (Plan::Nothing, None) => return Err(Error::Incomplete("queue")),

@@ -23,7 +23,8 @@ use prometheus_client::registry::Registry;
 
 use crate::args::Args;
 use crate::controller;
-use crate::declared::{Declared, Declarer, Desk};
+use crate::declared::{Declared, Declarer};
+use crate::desk::Desk;
 use crate::directory::{self, Directory};
 use crate::lease::Election;
 use crate::metrics::Metrics;
@@ -185,6 +186,7 @@ async fn brokers(scope: &Scope, desk: &Desk, pods: watcher::Config, image: Strin
 async fn declared<K: Declared>(scope: &Scope, desk: &Desk, stop: Stop) {
     let controller = Controller::new(scope.api::<K>(), watcher::Config::default());
     let store = controller.store();
+    let declarer = Declarer::new(desk.clone(), store.clone());
     // A cluster that comes up is what its resources have been waiting for.
     let controller = controller.watches(
         scope.api::<BrokerCluster>(),
@@ -200,7 +202,6 @@ async fn declared<K: Declared>(scope: &Scope, desk: &Desk, stop: Stop) {
         },
     );
     let again = desk.directory.changes();
-    let declarer = Declarer::<K>::new(desk.clone());
     controller::run(
         controller,
         declarer,

@@ -5,7 +5,8 @@ use api::client::Admin;
 use crds::deletion::{DeletionPolicy, Origin};
 use crds::topic::{Health, Topic, TopicStatus};
 
-use crate::declared::{Declaration, Declared, Note};
+use crate::declared::{Declaration, Declared};
+use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::topic::{Facts, Plan, plan};
 
@@ -14,15 +15,16 @@ impl Declared for Topic {
         &self.spec.cluster_ref.name
     }
 
-    fn deletion(&self) -> DeletionPolicy {
-        let origin = self.status.as_ref().and_then(|s| s.origin);
-        DeletionPolicy::effective(self.spec.deletion_policy, origin)
+    fn identity(&self) -> (&str, &str) {
+        ("", self.broker_name())
     }
 
-    fn needs_finalizer(&self) -> bool {
-        let unknown = self.status.as_ref().and_then(|s| s.origin).is_none();
-        self.deletion() == DeletionPolicy::Delete
-            || (unknown && self.spec.deletion_policy.is_none())
+    fn policy(&self) -> Option<DeletionPolicy> {
+        self.spec.deletion_policy
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.status.as_ref().and_then(|s| s.origin)
     }
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<TopicStatus>, Error> {
@@ -53,15 +55,7 @@ impl Declared for Topic {
                     .put_topic(name, &spec)
                     .await
                     .doing("create the topic")?;
-                let lost = before.topic_id.is_some();
-                let note = if lost {
-                    Note::warning(
-                        "Recreated",
-                        format!("topic {name} was gone and was created again, empty"),
-                    )
-                } else {
-                    Note::normal("Created", format!("created topic {name}"))
-                };
+                let note = Note::made("topic", name, before.topic_id.is_some());
                 (put.object, Some(Origin::Created), Some(note))
             }
             (

@@ -10,7 +10,7 @@ use kube::{Client, ResourceExt};
 
 use super::pods;
 use super::validated::Cluster;
-use crate::declared::Note;
+use crate::desk::Note;
 use crate::error::{Doing, Error};
 use crate::roller::{self, Brokers, Next, World};
 

@@ -17,6 +17,7 @@ use tokio::time::sleep;
 
 use super::manifest::{Located, Manifests, Problem};
 use super::report::Report;
+use crate::error::found;
 use crate::plan::{self, Refusal, topic::Facts};
 
 /// Pause before a request is sent again that found no controller or no broker.
@@ -207,15 +208,6 @@ impl<W: Write> Run<'_, W> {
             return Ok(());
         }
         retry(|| self.admin.put_vhost(vhost)).await
-    }
-}
-
-/// An absent object is an answer.
-fn found<T>(result: Result<T, client::Error>) -> Result<Option<T>, client::Error> {
-    match result {
-        Ok(object) => Ok(Some(object)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
     }
 }
 

@@ -6,7 +6,7 @@
 use api::admin;
 use crds::exchange::{Binding, BindingPolicy, ExchangeSpec, ExchangeType};
 
-use super::{Refusal, differences, json};
+use super::{Refusal, differences, json, unlike};
 
 #[cfg(test)]
 mod tests;
@@ -111,15 +111,8 @@ pub fn binding(entry: &Binding) -> Option<admin::Binding> {
 
 fn same(have: &admin::Exchange, want: &admin::ExchangeSpec) -> Result<(), Refusal> {
     let mut wrong = Vec::new();
-    if have.kind != want.kind {
-        wrong.push(format!("type is {:?}, wanted {:?}", have.kind, want.kind));
-    }
-    if have.durable != want.durable {
-        wrong.push(format!(
-            "durable is {}, wanted {}",
-            have.durable, want.durable
-        ));
-    }
+    wrong.extend(unlike("type", have.kind, want.kind));
+    wrong.extend(unlike("durable", have.durable, want.durable));
     if have.auto_delete {
         wrong.push("it is auto-delete".to_owned());
     }

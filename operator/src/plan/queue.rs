@@ -3,7 +3,7 @@
 use api::admin;
 use crds::queue::{QueueSpec, QueueType};
 
-use super::{Refusal, differences, json};
+use super::{Refusal, differences, json, unlike};
 
 #[cfg(test)]
 mod tests;
@@ -23,15 +23,8 @@ pub fn plan(spec: &QueueSpec, observed: Option<&admin::Queue>) -> Result<Plan, R
         return Ok(Plan::Create(want));
     };
     let mut wrong = Vec::new();
-    if have.kind != want.kind {
-        wrong.push(format!("type is {:?}, wanted {:?}", have.kind, want.kind));
-    }
-    if have.durable != want.durable {
-        wrong.push(format!(
-            "durable is {}, wanted {}",
-            have.durable, want.durable
-        ));
-    }
+    wrong.extend(unlike("type", have.kind, want.kind));
+    wrong.extend(unlike("durable", have.durable, want.durable));
     if have.exclusive {
         wrong.push("it is exclusive to a connection".to_owned());
     }
