@@ -10,14 +10,14 @@ use api::admin;
 use crds::broker_cluster::{
     ADMIN_PORT, BrokerCluster, BrokerClusterStatus, BrokerStatus, Roll, RollPhase,
 };
-use crds::condition::Summary;
+use crds::condition::{READY, Summary};
 use crds::topic::Health;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::controller::Reconciler;
-use crate::desk::Desk;
+use crate::desk::{Desk, Note};
 use crate::directory::is_ready;
 use crate::error::Error;
 
@@ -26,10 +26,13 @@ mod build;
 mod made;
 mod pods;
 mod roll;
+mod trouble;
 mod validated;
 
 use validated::Cluster;
 
+/// Reason of a roll that may not go on.
+const ROLL_BLOCKED: &str = "RollBlocked";
 /// Between looks while something is under way.
 const SOON: Duration = Duration::from_secs(2);
 /// Between looks while brokers do not answer or a roll is blocked.
@@ -88,7 +91,10 @@ impl Reconciler for Brokers {
             self.desk.publish(&*object, note).await;
         }
         let status = status(&cluster, &pods, seen.as_ref(), step.roll);
-        let summary = summary(&cluster, &status, seen.as_ref());
+        let summary = summary(&cluster, &pods, &status, seen.as_ref());
+        if let Some(note) = newly_blocked(&object, &summary) {
+            self.desk.publish(&*object, note).await;
+        }
         let settled = matches!(summary, Summary::Ready { .. });
         self.desk
             .conclude(&*object, status, &summary, Vec::new())
@@ -144,8 +150,21 @@ fn status(
     }
 }
 
+/// A roll that stops is worth telling, once.
+fn newly_blocked(object: &BrokerCluster, summary: &Summary) -> Option<Note> {
+    let Summary::Reconciling { reason, message } = summary else {
+        return None;
+    };
+    let before = object.status.as_ref().map_or(&[][..], |s| &s.conditions);
+    let known = before
+        .iter()
+        .any(|c| c.type_ == READY && c.reason == *reason);
+    (*reason == ROLL_BLOCKED && !known).then(|| Note::warning(ROLL_BLOCKED, message))
+}
+
 fn summary(
     cluster: &Cluster,
+    pods: &[Pod],
     status: &BrokerClusterStatus,
     seen: Option<&admin::Cluster>,
 ) -> Summary {
@@ -165,15 +184,18 @@ fn summary(
         let reason = if roll.phase == RollPhase::Rolling {
             "Rolling"
         } else {
-            "RollBlocked"
+            ROLL_BLOCKED
         };
         return going(reason, message);
     }
     if ready < cluster.replicas {
-        return going(
-            "BrokersNotReady",
-            format!("{ready} of {} brokers are ready", cluster.replicas),
-        );
+        let mut message = format!("{ready} of {} brokers are ready", cluster.replicas);
+        for pod in pods {
+            if let Some(trouble) = trouble::of(pod, cluster.users_secret()) {
+                message.push_str(&format!("; {}: {}", pod.name_any(), trouble.words));
+            }
+        }
+        return going("BrokersNotReady", message);
     }
     let Some(seen) = seen else {
         return going(

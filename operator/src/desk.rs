@@ -1,6 +1,7 @@
 //! What the reconcilers of all kinds share: clients, and the way to tell people what happened.
 
 use crds::condition::{Finding, READY, Summary};
+use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Client, Resource, ResourceExt};
 
@@ -14,6 +15,8 @@ pub(crate) struct Note {
     pub(crate) warning: bool,
     pub(crate) reason: &'static str,
     pub(crate) message: String,
+    /// Another object that it is about. Without one, events of equal reason are counted as one.
+    pub(crate) about: Option<ObjectReference>,
 }
 
 impl Note {
@@ -22,6 +25,7 @@ impl Note {
             warning: false,
             reason,
             message: message.into(),
+            about: None,
         }
     }
 
@@ -30,6 +34,7 @@ impl Note {
             warning: true,
             reason,
             message: message.into(),
+            about: None,
         }
     }
 
@@ -43,6 +48,10 @@ impl Note {
         }
     }
 
+    pub(crate) fn about(mut self, pod: Option<&Pod>) -> Self {
+        self.about = pod.map(|p| p.object_ref(&()));
+        self
+    }
 }
 
 /// What all kinds' reconcilers share.
@@ -66,7 +75,7 @@ impl Desk {
             reason: note.reason.to_owned(),
             note: Some(note.message),
             action: "Reconcile".to_owned(),
-            secondary: None,
+            secondary: note.about,
         };
         if let Err(e) = self.recorder.publish(&event, &object.object_ref(&())).await {
             tracing::debug!(error = %e, "event not written");

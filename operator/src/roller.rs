@@ -41,6 +41,8 @@ pub struct Pod {
     /// Its container cannot start (image, configuration, crash loop, no node): deleting it takes
     /// nothing away.
     pub broken: bool,
+    /// What keeps it from being ready, in words, where that is known.
+    pub trouble: Option<String>,
 }
 
 /// What the brokers say, when one of them answers.
@@ -180,7 +182,13 @@ fn go_on(world: &World<'_>, current: &Restart, now_ms: i64) -> Next {
         };
     }
     match &brokers.permit {
-        Some(p) if p.holder != world.holder || p.broker != pod.broker => {
+        // Left from a restart that was called off while no broker could be told.
+        Some(p) if p.holder == world.holder && p.broker != pod.broker => {
+            return Next::Finish {
+                permit: Some(p.token.clone()),
+            };
+        }
+        Some(p) if p.holder != world.holder => {
             return blocked(format!(
                 "{} holds the restart permit for broker {}",
                 p.holder, p.broker
@@ -204,9 +212,9 @@ fn back(world: &World<'_>, pod: &Pod, finish: Next) -> Next {
     if !pod.ready {
         // A successor that cannot start holds the roll here: no second broker is harmed.
         return if pod.broken {
-            blocked(format!("{} cannot start with the new template", pod.name))
+            blocked(with_trouble(pod, "cannot start with the new template"))
         } else {
-            wait(format!("{} is starting", pod.name))
+            wait(with_trouble(pod, "is starting"))
         };
     }
     match world.brokers {
@@ -243,9 +251,16 @@ fn somebody_missing(world: &World<'_>, except: &Pod) -> Option<String> {
         .find_map(|id| match by_broker.get(&id) {
             None => Some(format!("broker {id} has no pod")),
             Some(p) if p.terminating => Some(format!("{} is stopping", p.name)),
-            Some(p) if !p.ready => Some(format!("{} is not ready", p.name)),
+            Some(p) if !p.ready => Some(with_trouble(p, "is not ready")),
             Some(_) => None,
         })
+}
+
+fn with_trouble(pod: &Pod, state: &str) -> String {
+    match &pod.trouble {
+        Some(trouble) => format!("{} {state}: {trouble}", pod.name),
+        None => format!("{} {state}", pod.name),
+    }
 }
 
 fn ours<'a>(world: &World<'a>) -> Option<&'a Permit> {

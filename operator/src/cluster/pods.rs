@@ -6,22 +6,12 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 
 use super::build::{PLACED, RACK, TARGET, statefulset};
+use super::trouble;
 use super::validated::Cluster;
 use crate::CLUSTER_LABEL;
 use crate::directory::is_ready;
 use crate::error::{Doing, Error};
 use crate::roller;
-
-/// Reasons of a waiting container that no waiting cures.
-const BROKEN: [&str; 7] = [
-    "CrashLoopBackOff",
-    "ImagePullBackOff",
-    "ErrImagePull",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-];
 
 /// The pods as the API server has them now: what is deleted by them must not come from a cache.
 pub(super) async fn list(client: &Client, cluster: &Cluster) -> Result<Vec<Pod>, Error> {
@@ -35,7 +25,8 @@ pub(super) async fn list(client: &Client, cluster: &Cluster) -> Result<Vec<Pod>,
 }
 
 /// As the roller sees it. A pod that is no broker's (its name has no ordinal) is left out.
-pub(super) fn for_roller(pod: &Pod) -> Option<roller::Pod> {
+pub(super) fn for_roller(pod: &Pod, cluster: &Cluster) -> Option<roller::Pod> {
+    let trouble = trouble::of(pod, cluster.users_secret());
     Some(roller::Pod {
         name: pod.name_any(),
         uid: pod.uid()?,
@@ -44,7 +35,8 @@ pub(super) fn for_roller(pod: &Pod) -> Option<roller::Pod> {
         target: pod.annotations().get(TARGET).cloned().unwrap_or_default(),
         ready: is_ready(pod),
         terminating: pod.metadata.deletion_timestamp.is_some(),
-        broken: is_broken(pod),
+        broken: trouble.as_ref().is_some_and(|t| t.broken),
+        trouble: trouble.map(|t| t.words),
     })
 }
 
@@ -62,26 +54,6 @@ pub(super) fn rack(pod: &Pod) -> Option<String> {
         .get(RACK)
         .filter(|r| !r.is_empty())
         .cloned()
-}
-
-fn is_broken(pod: &Pod) -> bool {
-    let Some(status) = &pod.status else {
-        return false;
-    };
-    let unschedulable = status.conditions.iter().flatten().any(|c| {
-        c.type_ == "PodScheduled"
-            && c.status == "False"
-            && c.reason.as_deref() == Some("Unschedulable")
-    });
-    let containers = status
-        .init_container_statuses
-        .iter()
-        .chain(&status.container_statuses)
-        .flatten();
-    unschedulable
-        || containers
-            .filter_map(|c| c.state.as_ref()?.waiting.as_ref()?.reason.as_deref())
-            .any(|reason| BROKEN.contains(&reason))
 }
 
 /// Writes their node's rack on pods that have a node and no rack yet; see

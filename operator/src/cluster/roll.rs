@@ -45,7 +45,11 @@ impl Look<'_> {
             .as_ref()
             .and_then(|s: &BrokerClusterStatus| s.roll.as_ref());
         let current = before.and_then(|r| r.current.as_ref());
-        let pods: Vec<roller::Pod> = self.pods.iter().filter_map(pods::for_roller).collect();
+        let pods: Vec<roller::Pod> = self
+            .pods
+            .iter()
+            .filter_map(|pod| pods::for_roller(pod, self.cluster))
+            .collect();
         let holder = format!(
             "operator of {}/{}",
             self.cluster.namespace,
@@ -161,7 +165,8 @@ impl Look<'_> {
                 if let Some((admin, _)) = self.brokers {
                     admin.drain(broker).await.doing("drain the broker")?;
                 }
-                rolling(current, Vec::new())
+                let why = format!("leaderships are moving away from broker {broker}");
+                rolling(current, vec![why])
             }
             Next::Delete {
                 pod,
@@ -176,6 +181,7 @@ impl Look<'_> {
                         "RestartingBroker",
                         format!("deleted {pod} to run what is asked for now"),
                     )
+                    .about(self.pods.iter().find(|p| p.name_any() == pod))
                 });
                 step.more = false;
                 step

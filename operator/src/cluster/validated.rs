@@ -164,6 +164,10 @@ fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> 
 }
 
 impl Cluster {
+    pub(super) fn users_secret(&self) -> Option<&str> {
+        self.users.as_ref().map(|users| users.name.as_str())
+    }
+
     /// Name of the headless Service, which gives each broker a name of its own.
     pub(super) fn brokers_service(&self) -> String {
         format!("{}-brokers", self.name)

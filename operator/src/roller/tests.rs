@@ -13,6 +13,7 @@ fn pod(broker: i32, target: &str) -> Pod {
         ready: true,
         terminating: false,
         broken: false,
+        trouble: None,
     }
 }
 
@@ -309,5 +310,44 @@ fn nothing_is_deleted_while_no_broker_answers() {
     is_blocked_by(
         step(&pods, Some(&intent(&pods[1])), None),
         "no broker answers",
+    );
+}
+
+#[test]
+fn a_permit_left_from_a_restart_that_was_called_off_is_given_back() {
+    let pods = [pod(0, "old"), pod(1, "old"), pod(2, NEW)];
+    let left = Brokers {
+        permit: Some(permit(2, "me", i64::MAX)),
+        ..brokers()
+    };
+    assert_eq!(
+        step(&pods, Some(&intent(&pods[1])), Some(&left)),
+        Next::Finish {
+            permit: Some("t".into())
+        }
+    );
+    let others = Brokers {
+        permit: Some(permit(2, "somebody", i64::MAX)),
+        ..brokers()
+    };
+    is_blocked_by(
+        step(&pods, Some(&intent(&pods[1])), Some(&others)),
+        "somebody",
+    );
+}
+
+#[test]
+fn a_pod_that_does_not_start_is_waited_for_with_the_reason() {
+    let old = pod(2, "old");
+    let new = Pod {
+        uid: "another".into(),
+        ready: false,
+        trouble: Some("its volumes are not mounted yet".into()),
+        ..pod(2, NEW)
+    };
+    let pods = [pod(0, "old"), pod(1, "old"), new];
+    waits_for(
+        step(&pods, Some(&intent(&old)), Some(&brokers())),
+        "main-2 is starting: its volumes are not mounted yet",
     );
 }

@@ -239,6 +239,8 @@ fn broker(cluster: &Cluster) -> Container {
             ..probe("/readyz")
         }),
         resources: cluster.resources.as_ref().map(resources),
+        // A broker that refuses to run says why in its last line, which the operator passes on.
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         security_context: Some(locked_down()),
         volume_mounts: Some(
             [
