@@ -26,6 +26,8 @@ const RENEW_EVERY: Duration = Duration::from_secs(2);
 struct Watched {
     renewal: Option<(String, i32)>,
     since: Option<Instant>,
+    /// The holder that was told of last.
+    told: Option<String>,
 }
 
 pub(crate) struct Election {
@@ -111,6 +113,7 @@ impl Election {
             return won(self.api.create(&PostParams::default(), &lease).await);
         };
         if !self.is_holder(&lease) && !watched.is_free(&lease, Instant::now()) {
+            watched.tell(&lease);
             return Ok(false);
         }
         self.write(lease).await
@@ -164,6 +167,15 @@ impl Election {
 }
 
 impl Watched {
+    /// Says once who leads instead.
+    fn tell(&mut self, lease: &Lease) {
+        let holder = lease.spec.as_ref().and_then(|s| s.holder_identity.clone());
+        if holder != self.told {
+            tracing::info!(leader = holder.as_deref().unwrap_or("?"), "waiting to lead");
+            self.told = holder;
+        }
+    }
+
     /// Nobody holds it, or its holder has not renewed it for as long as it said, counted from when
     /// this operator first saw that renewal.
     fn is_free(&mut self, lease: &Lease, now: Instant) -> bool {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use crds::broker_cluster::BrokerCluster;
@@ -29,6 +30,10 @@ use crate::directory::{self, Directory};
 use crate::lease::Election;
 use crate::metrics::Metrics;
 use crate::{CLUSTER_LABEL, MANAGER, cluster, release, telemetry};
+
+/// A reconcile that takes longer to end after SIGTERM is dropped, and mended by the next leader:
+/// well below the pod's grace period, so that the lead is always handed over.
+const WIND_UP: Duration = Duration::from_secs(10);
 
 type Stop = Shared<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>;
 
@@ -73,8 +78,18 @@ async fn lead(client: Client, args: Args, metrics: Metrics) -> anyhow::Result<()
     }
     tracing::info!(identity = args.identity, "leading");
     metrics.leads(true);
+    let overdue = async {
+        stop.clone().await;
+        tokio::time::sleep(WIND_UP).await;
+    };
+    let ended = async {
+        tokio::select! {
+            () = Box::pin(work(client, &args, metrics, stop.clone())) => {}
+            () = overdue => tracing::warn!("a reconcile under way is dropped"),
+        }
+    };
     tokio::select! {
-        () = Box::pin(work(client, &args, metrics, stop)) => {
+        () = ended => {
             election.resign().await;
             Ok(())
         }
