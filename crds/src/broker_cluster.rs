@@ -98,6 +98,11 @@ pub struct BrokerClusterSpec {
     /// When the kubelet fetches the image.
     #[serde(default)]
     pub image_pull_policy: ImagePullPolicy,
+    /// Secrets of this namespace by which a private image is fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub image_pull_secrets: Vec<PullSecret>,
     /// Number of brokers. It can grow.
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 100))]
@@ -174,6 +179,14 @@ pub enum ImagePullPolicy {
     IfNotPresent,
     Always,
     Never,
+}
+
+/// Credentials of a registry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PullSecret {
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
 }
 
 /// The disk of each broker.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crds::broker_cluster::{ADMIN_PORT, BrokerCluster, PEER_PORT, Resources, Storage, UsersSecret};
+use crds::broker_cluster::{
+    ADMIN_PORT, BrokerCluster, PEER_PORT, PullSecret, Resources, Storage, UsersSecret,
+};
 use kube::ResourceExt;
 
 use super::made::Made;
@@ -29,6 +31,7 @@ pub(super) struct Cluster {
     pub(super) cluster_id: String,
     pub(super) image: String,
     pub(super) image_pull_policy: String,
+    pub(super) image_pull_secrets: Vec<PullSecret>,
     pub(super) replicas: i32,
     /// Brokers 0..voters carry the metadata group. Fixed when the cluster is made.
     pub(super) voters: i32,
@@ -90,6 +93,7 @@ pub(super) fn validate(
             .clone()
             .unwrap_or_else(|| default_image.to_owned()),
         image_pull_policy: format!("{:?}", spec.image_pull_policy),
+        image_pull_secrets: spec.image_pull_secrets.clone(),
         replicas: spec.replicas,
         voters: made.voters,
         storage: spec.storage.clone(),

@@ -11,17 +11,17 @@
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
-use crds::broker_cluster::{ADMIN_PORT, PEER_PORT, Reclaim, Resources};
+use crds::broker_cluster::{ADMIN_PORT, PEER_PORT, PullSecret, Reclaim, Resources};
 use k8s_openapi::api::apps::v1::{
     StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec,
     StatefulSetUpdateStrategy,
 };
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, ContainerPort, DownwardAPIVolumeFile,
-    DownwardAPIVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, ObjectFieldSelector,
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSecurityContext, PodSpec, PodTemplateSpec,
-    Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext,
-    TopologySpreadConstraint, Volume, VolumeMount, VolumeResourceRequirements,
+    DownwardAPIVolumeSource, EnvVar, EnvVarSource, HTTPGetAction, LocalObjectReference,
+    ObjectFieldSelector, PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSecurityContext,
+    PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource,
+    SecurityContext, TopologySpreadConstraint, Volume, VolumeMount, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -139,6 +139,7 @@ fn template(cluster: &Cluster) -> PodTemplateSpec {
                 }),
                 ..PodSecurityContext::default()
             }),
+            image_pull_secrets: pull_secrets(cluster),
             topology_spread_constraints: Some(spread(cluster)),
             init_containers: Some(vec![await_rack(cluster)]),
             containers: vec![broker(cluster)],
@@ -146,6 +147,14 @@ fn template(cluster: &Cluster) -> PodTemplateSpec {
             ..PodSpec::default()
         }),
     }
+}
+
+fn pull_secrets(cluster: &Cluster) -> Option<Vec<LocalObjectReference>> {
+    let secrets = &cluster.image_pull_secrets;
+    let named = |secret: &PullSecret| LocalObjectReference {
+        name: secret.name.clone(),
+    };
+    (!secrets.is_empty()).then(|| secrets.iter().map(named).collect())
 }
 
 /// Over zones first, then over nodes; soft, so that a cluster with too few of either still starts.
@@ -168,6 +177,8 @@ fn await_rack(cluster: &Cluster) -> Container {
         image_pull_policy: Some(cluster.image_pull_policy.clone()),
         command: Some(vec![BINARY.to_owned()]),
         args: Some(vec!["await-rack".to_owned(), format!("{POD_DIR}/placed")]),
+        // As the broker, which runs after it and so costs no more: a quota wants them of everybody.
+        resources: cluster.resources.as_ref().map(resources),
         security_context: Some(locked_down()),
         volume_mounts: Some(vec![mount("pod", POD_DIR, true)]),
         ..Container::default()

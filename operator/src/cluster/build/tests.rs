@@ -144,6 +144,16 @@ fn users_of_a_secret_are_a_file_that_only_brokers_read_and_another_secret_is_ano
 }
 
 #[test]
+fn every_container_has_the_resources_that_were_asked_for_since_a_quota_asks_each() {
+    let spec = json!({ "storage": { "size": "1Gi" }, "resources": { "requests": { "cpu": "1" } } });
+    let set = serde_json::to_value(built(spec)).unwrap();
+    let pod = &set["spec"]["template"]["spec"];
+    for containers in ["initContainers", "containers"] {
+        assert_eq!(pod[containers][0]["resources"]["requests"]["cpu"], "1");
+    }
+}
+
+#[test]
 fn volumes_carry_what_a_later_cluster_over_them_has_to_know() {
     let set = serde_json::to_value(built(plain())).unwrap();
     for object in [&set, &set["spec"]["volumeClaimTemplates"][0]] {
