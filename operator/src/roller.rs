@@ -38,11 +38,19 @@ pub struct Pod {
     pub ready: bool,
     /// Deletion has begun.
     pub terminating: bool,
-    /// Its container cannot start (image, configuration, crash loop, no node): deleting it takes
-    /// nothing away.
+    /// Its broker has run, be it for a moment.
+    pub started: bool,
+    /// Its container cannot start (image, configuration, crash loop, no node).
     pub broken: bool,
     /// What keeps it from being ready, in words, where that is known.
     pub trouble: Option<String>,
+}
+
+impl Pod {
+    /// Deleting it takes nothing away.
+    fn is_idle(&self) -> bool {
+        self.broken || !self.started
+    }
 }
 
 /// What the brokers say, when one of them answers.
@@ -130,9 +138,9 @@ fn begin(world: &World<'_>) -> Next {
             outdated: outdated.len(),
         };
     }
-    // A pod that cannot start is repaired first and takes nobody's availability. Otherwise every
+    // A pod that has not started is repaired first and takes nobody's availability. Otherwise every
     // other broker has to be there, or a second one would be down.
-    if !pod.broken
+    if !pod.is_idle()
         && let Some(why) = somebody_missing(world, pod)
     {
         return blocked(why);
@@ -164,7 +172,7 @@ fn go_on(world: &World<'_>, current: &Restart, now_ms: i64) -> Next {
         // The change was taken back before the pod was deleted.
         return finish;
     }
-    if pod.broken {
+    if pod.is_idle() {
         return delete(pod);
     }
     if let Some(why) = somebody_missing(world, pod) {
@@ -224,7 +232,7 @@ fn back(world: &World<'_>, pod: &Pod, finish: Next) -> Next {
     }
 }
 
-/// Pods to restart, in order: those that cannot start, those not ready, then from the highest
+/// Pods to restart, in order: those that have not started, those not ready, then from the highest
 /// ordinal down, the controller last.
 fn outdated<'a>(world: &World<'a>) -> Vec<&'a Pod> {
     let controller = world.brokers.and_then(|b| b.controller);
@@ -235,7 +243,7 @@ fn outdated<'a>(world: &World<'a>) -> Vec<&'a Pod> {
         .collect();
     pods.sort_by_key(|p| {
         (
-            !p.broken,
+            !p.is_idle(),
             p.ready,
             Some(p.broker) == controller,
             -i64::from(p.broker),

@@ -35,6 +35,7 @@ pub(super) fn for_roller(pod: &Pod, cluster: &Cluster) -> Option<roller::Pod> {
         target: pod.annotations().get(TARGET).cloned().unwrap_or_default(),
         ready: is_ready(pod),
         terminating: pod.metadata.deletion_timestamp.is_some(),
+        started: has_started(pod),
         broken: trouble.as_ref().is_some_and(|t| t.broken),
         trouble: trouble.map(|t| t.words),
     })
@@ -54,6 +55,19 @@ pub(super) fn rack(pod: &Pod) -> Option<String> {
         .get(RACK)
         .filter(|r| !r.is_empty())
         .cloned()
+}
+
+/// Whether the broker's container has run; it comes after all that a pod waits for.
+fn has_started(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let mut containers = status
+        .iter()
+        .flat_map(|s| s.container_statuses.iter().flatten());
+    containers.any(|c| {
+        let state = c.state.as_ref();
+        let runs = state.is_some_and(|s| s.running.is_some() || s.terminated.is_some());
+        runs || c.restart_count > 0
+    })
 }
 
 /// Writes their node's rack on pods that have a node and no rack yet; see

@@ -89,9 +89,12 @@ impl Look<'_> {
         brokers.permit = admin.restart_permit().await.ok()?;
         if under_way && let Some(pod) = roller::candidate(world) {
             brokers.verdict = admin.verdict(pod.broker).await.ok();
-            let draining = seen.brokers.iter().find(|b| b.id == pod.broker);
-            // A drain is asked for before the first look at what is left of it.
-            brokers.movable_leaders = draining.filter(|b| b.draining).map(|b| b.leaders);
+            brokers.movable_leaders = match seen.brokers.iter().find(|b| b.id == pod.broker) {
+                // A drain is asked for before the first look at what is left of it.
+                Some(b) if !b.fenced => b.draining.then_some(b.leaders),
+                // One that is out or never was in leads nothing that could move.
+                _ => Some(0),
+            };
             if brokers.movable_leaders.is_some_and(|n| n > 0)
                 && let Ok(drain) = admin.drain(pod.broker).await
             {

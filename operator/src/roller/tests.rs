@@ -12,6 +12,7 @@ fn pod(broker: i32, target: &str) -> Pod {
         target: target.into(),
         ready: true,
         terminating: false,
+        started: true,
         broken: false,
         trouble: None,
     }
@@ -350,4 +351,22 @@ fn a_pod_that_does_not_start_is_waited_for_with_the_reason() {
         step(&pods, Some(&intent(&old)), Some(&brokers())),
         "main-2 is starting: its volumes are not mounted yet",
     );
+}
+
+#[test]
+fn pods_that_have_never_started_are_replaced_although_no_broker_answers() {
+    let waiting = |broker| Pod {
+        ready: false,
+        started: false,
+        ..pod(broker, "old")
+    };
+    let pods = [waiting(0), waiting(1), waiting(2)];
+    let Next::Record(current) = step(&pods, None, None) else {
+        panic!("does not begin")
+    };
+    assert_eq!(current.pod, "main-2");
+    assert!(matches!(
+        step(&pods, Some(&current), None),
+        Next::Delete { pod, .. } if pod == "main-2"
+    ));
 }
