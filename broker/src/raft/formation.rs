@@ -10,9 +10,9 @@ use model::BrokerId;
 use openraft::EmptyNode;
 use openraft::rt::WatchReceiver;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::network::{self, PROBE};
+use super::network::{self, LEADERLESS, PROBE};
 use super::rejoin::{Goal, Goals, Part, Standing};
 use super::store::Store;
 use super::types::node_id;
@@ -23,6 +23,8 @@ use crate::peer::{Mesh, Service};
 mod tests;
 
 const AGAIN: Duration = Duration::from_millis(20);
+/// How often a voter that has forgotten says so while it hears of no leader.
+const DISCLAIM_AGAIN: Duration = Duration::from_millis(500);
 
 /// What to do about a group that this voter has nothing of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +155,18 @@ impl Formation {
         join_all(asking).await.into_iter().flatten().collect()
     }
 
+    /// Tells the voters that this broker leads nothing.
+    async fn disclaim(&self) {
+        let this = self.mesh.this_broker();
+        let voters = self.members.voters.iter().filter(|id| **id != this);
+        let telling = voters.map(|voter| {
+            let told = network::request(LEADERLESS, self.group).freeze();
+            self.mesh.call(*voter, Service::Raft, told)
+        });
+        // Told again as long as nobody leads.
+        drop(join_all(telling).await);
+    }
+
     async fn form(&self) {
         let voters = &self.members.voters;
         let nodes: BTreeMap<_, _> = voters
@@ -182,7 +196,10 @@ impl Formation {
     async fn reach(&self, goal: Goal) -> io::Result<()> {
         let mut metrics = self.raft.metrics();
         while self.store.last() < goal.last {
-            if metrics.changed().await.is_err() {
+            if metrics.borrow_and_update().current_leader.is_none() {
+                self.disclaim().await;
+            }
+            if let Ok(Err(_)) = timeout(DISCLAIM_AGAIN, metrics.changed()).await {
                 return Ok(());
             }
         }

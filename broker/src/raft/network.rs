@@ -39,6 +39,8 @@ pub(super) const TRANSFER: u8 = 4;
 /// Asks for a voter's standing; see [`super::rejoin`].
 pub(super) const PROBE: u8 = 5;
 pub(super) const PRE_VOTE: u8 = 6;
+/// The sender leads nothing, whatever is held of it: it has forgotten that it did.
+pub(super) const LEADERLESS: u8 = 7;
 
 /// Makes a client of one group on one peer.
 pub(super) struct Factory {

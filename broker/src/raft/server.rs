@@ -19,11 +19,11 @@ use tokio::time::timeout;
 
 use super::applier::Applier;
 use super::codec::{self, Malformed};
-use super::network::{APPEND, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
+use super::network::{APPEND, LEADERLESS, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
 use super::rejoin::Part;
 use super::snapshot::{Shelf, Stored};
 use super::store::Store;
-use super::types::Vote;
+use super::types::{Vote, node_id};
 use super::{GroupId, Raft};
 use crate::peer::Handler;
 
@@ -81,7 +81,7 @@ impl Handler for Server {
             return std::future::ready(ABSENT).boxed();
         };
         let mut answer = async move {
-            match served.answer(kind, group, request).await {
+            match served.answer(from, kind, group, request).await {
                 Ok(reply) => reply,
                 Err(error) => {
                     tracing::warn!(peer = %from, group = group.0, kind, %error, "raft request failed");
@@ -104,7 +104,13 @@ fn head(request: &mut Bytes) -> Option<(u8, GroupId)> {
 }
 
 impl Served {
-    async fn answer(&self, kind: u8, group: GroupId, mut request: Bytes) -> io::Result<Bytes> {
+    async fn answer(
+        &self,
+        from: BrokerId,
+        kind: u8,
+        group: GroupId,
+        mut request: Bytes,
+    ) -> io::Result<Bytes> {
         let mut reply = BytesMut::new();
         match kind {
             APPEND => {
@@ -115,7 +121,7 @@ impl Served {
                 let response = self.raft.append_entries(append).await;
                 codec::put_appended(&mut reply, &response.map_err(io::Error::other)?);
             }
-            VOTE | PRE_VOTE | TRANSFER if !self.votes().await => return Ok(ABSENT),
+            VOTE | PRE_VOTE | TRANSFER | LEADERLESS if !self.votes().await => return Ok(ABSENT),
             VOTE => {
                 let vote = codec::vote_request(&mut request)?;
                 let response = self.raft.vote(vote).await.map_err(io::Error::other)?;
@@ -146,6 +152,15 @@ impl Served {
                     standing.map_err(io::Error::other)?;
                 }
                 reply.put_u8(u8::from(accepted.is_ok()));
+            }
+            // Who holds the sender for the leader would wait for it as long as it answers.
+            LEADERLESS => {
+                let held = self.raft.current_leader().await == Some(node_id(from));
+                if held {
+                    let standing = self.raft.trigger().elect(true).await;
+                    standing.map_err(io::Error::other)?;
+                }
+                reply.put_u8(u8::from(held));
             }
             PROBE => codec::put_standing(&mut reply, &self.store.standing(*self.part.borrow())),
             _ => return Err(Malformed("raft request").into()),

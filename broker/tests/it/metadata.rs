@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use machine::metadata::command::{Assignment, Command, Reply};
 use machine::metadata::image::Image;
 use model::{BrokerId, TopicId};
@@ -175,4 +177,33 @@ async fn a_voter_that_lost_its_disk_is_given_everything_and_votes_again() {
     cluster.stop_broker(0).await;
     create(&cluster, 2, "after", 2).await;
     cluster.sees(2, |image| kept(image)).await;
+}
+
+/// Broker 1 was away when the topic was made; broker 2 acknowledged it and then lost its disk. Were
+/// broker 2 to vote as if nothing had been, the two would go on without the topic.
+#[tokio::test]
+async fn a_voter_that_lost_its_disk_elects_nobody_who_lacks_what_it_had_acknowledged() {
+    let mut cluster = Cluster::start(3).await;
+    cluster.controller_is(CONTROLLER).await;
+    cluster.stop_broker(1).await;
+    create(&cluster, 0, "acknowledged", 2).await;
+    cluster.stop_broker(0).await;
+    cluster.stop_broker(2).await;
+    std::fs::remove_dir_all(cluster.data_dir(2)).unwrap();
+    cluster.start_broker(1).await;
+    cluster.start_broker(2).await;
+    // Broker 1 campaigns as soon as it sees a majority. Nothing tells that it will never be elected:
+    // this is long enough for an election that must not be.
+    let mut controllers = cluster.metadata(1).controllers();
+    // Broker 0 led when broker 1 heard of a leader last.
+    let another = |leader: &Option<BrokerId>| leader.is_some_and(|id| id != BrokerId(0));
+    let elected = controllers.wait_for(another);
+    let elected = timeout(Duration::from_secs(1), elected).await;
+    assert!(elected.is_err(), "{elected:?} leads without the topic");
+    cluster.start_broker(0).await;
+    cluster.all_in().await;
+    for id in 0..3 {
+        let acknowledged = |image: &Image| image.topic_names.contains_key("acknowledged");
+        cluster.sees(id, acknowledged).await;
+    }
 }
