@@ -218,6 +218,10 @@ fn back(world: &World<'_>, pod: &Pod, finish: Next) -> Next {
         return finish;
     }
     if !pod.ready {
+        // It may need those that have not started either, for a majority; they take nothing away.
+        if outdated(world).iter().any(|p| p.is_idle()) {
+            return finish;
+        }
         // A successor that cannot start holds the roll here: no second broker is harmed.
         return if pod.broken {
             blocked(with_trouble(pod, "cannot start with the new template"))

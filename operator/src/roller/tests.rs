@@ -369,4 +369,17 @@ fn pods_that_have_never_started_are_replaced_although_no_broker_answers() {
         step(&pods, Some(&current), None),
         Next::Delete { pod, .. } if pod == "main-2"
     ));
+    // Alone it has no majority to become ready with: the next one does not wait for that.
+    let mut anew = waiting(2);
+    anew.uid = "another".into();
+    anew.target = NEW.into();
+    let pods = [waiting(0), waiting(1), anew];
+    assert_eq!(
+        step(&pods, Some(&current), None),
+        Next::Finish { permit: None }
+    );
+    let Next::Record(following) = step(&pods, None, None) else {
+        panic!("does not go on")
+    };
+    assert_eq!(following.pod, "main-1");
 }
