@@ -15,7 +15,7 @@ use std::{
 
 use model::{
     Offset,
-    batch::{HEADER_BYTES, Invalid},
+    batch::{HEADER_BYTES, Header, Invalid},
 };
 
 use crate::{
@@ -202,11 +202,16 @@ impl Walk<'_> {
     fn check_end(&mut self, segment: &Arc<Segment>) -> Result<bool, Error> {
         let from = segment.last_indexed()?;
         let mut end = self.end;
+        let mut out_of_order = false;
         let walked = scan::headers(segment, from, |header, _| {
+            out_of_order = !follows(header, end, segment);
+            if out_of_order {
+                return ControlFlow::Break(());
+            }
             end = header.next_offset();
             ControlFlow::Continue(())
         })?;
-        if walked.fault.is_some() {
+        if walked.fault.is_some() || out_of_order {
             return self.check(segment);
         }
         self.end = end;
@@ -224,7 +229,7 @@ impl Walk<'_> {
         // The last batch that left a gap, and the end before it.
         let mut gap = None;
         let walked = scan::headers(segment, 0, |header, position| {
-            if header.base_offset < self.end || header.last_offset_delta < 0 {
+            if !follows(header, self.end, segment) {
                 out_of_order = true;
                 return ControlFlow::Break(());
             }
@@ -267,4 +272,11 @@ impl Walk<'_> {
             .map_err(Error::io("sync", segment.path()))?;
         Ok(false)
     }
+}
+
+/// Whether a batch can stand behind `end` in a segment: offsets are not sealed by the CRC.
+fn follows(header: &Header, end: Offset, segment: &Segment) -> bool {
+    header.base_offset >= end
+        && header.last_offset_delta >= 0
+        && segment.can_hold(header.base_offset)
 }

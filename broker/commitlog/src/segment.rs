@@ -228,6 +228,11 @@ impl Segment {
         })
     }
 
+    /// Whether a batch of this offset can be in here: an index has 32 bits for what lies behind the base.
+    pub(crate) fn can_hold(&self, offset: Offset) -> bool {
+        relative_to(self.base, offset).is_some()
+    }
+
     /// Gives the files other names, so that they are gone for [`Self::found`] but not for readers that
     /// hold them open. Answers the new names.
     pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, Error> {
@@ -367,6 +372,10 @@ impl Indexes {
         };
         let mut noted = Ok(());
         scan::headers(segment, 0, |header, position| {
+            if !segment.can_hold(header.base_offset) {
+                // Offsets are not sealed. What is damaged is for recovery to judge.
+                return ControlFlow::Break(());
+            }
             noted = indexes.note(segment.base, header, position, REBUILD_INTERVAL_BYTES);
             if noted.is_ok() {
                 ControlFlow::Continue(())
@@ -399,8 +408,8 @@ impl Indexes {
         }
         // The first batch is always indexed: an index without entries is one that is missing.
         if self.places.last().is_none() || self.since_entry >= interval {
-            let (Ok(relative), Ok(position)) = (
-                u32::try_from(header.base_offset.0 - base.0),
+            let (Some(relative), Ok(position)) = (
+                relative_to(base, header.base_offset),
                 u32::try_from(position),
             ) else {
                 return Err(io::Error::other("segment is too large to index"));
@@ -417,7 +426,7 @@ impl Indexes {
         let Some(newest) = self.newest else {
             return Ok(());
         };
-        let Ok(relative) = u32::try_from(newest.offset.0 - base.0) else {
+        let Some(relative) = relative_to(base, newest.offset) else {
             return Ok(());
         };
         self.moments.push(Moment {
@@ -435,6 +444,11 @@ impl Indexes {
         self.places.unmap();
         self.moments.unmap();
     }
+}
+
+fn relative_to(base: Offset, offset: Offset) -> Option<u32> {
+    let relative = offset.0.checked_sub(base.0)?;
+    u32::try_from(relative).ok()
 }
 
 /// Interval used when the log's own is not at hand; only density depends on it.

@@ -157,3 +157,25 @@ fn clean_restart_reads_next_to_nothing() {
     assert_eq!(recovered.checked_from, Offset(500));
     assert_eq!(log.reader().synced_offset(), Offset(500));
 }
+
+#[test]
+fn any_damaged_byte_of_a_synced_segments_first_offset_is_reported() {
+    for opened_after in [Shutdown::Clean, Shutdown::Unclean] {
+        for at in 0..8 {
+            let dir = tempfile::tempdir().unwrap();
+            let mut bent = written(dir.path(), 10);
+            bent[at] = 0xff;
+            fs::write(file(dir.path()), &bent).unwrap();
+            let config = Config {
+                opened_after,
+                ..Config::default()
+            };
+            let error = Log::open(dir.path(), config).err();
+            assert!(
+                matches!(error, Some(Error::Corrupt { position: 0, .. })),
+                "byte {at} after a {opened_after:?} shutdown: {error:?}"
+            );
+            assert_eq!(fs::read(file(dir.path())).unwrap(), bent);
+        }
+    }
+}
