@@ -17,6 +17,7 @@ use super::snapshot::{Preamble, Shelf, Stored};
 use super::types::{
     EntryPayload, LogId, Replies, SnapshotMeta, StoredMembership, TypeConfig, node_id, term,
 };
+use super::wal::is_out_of_space;
 use super::wal::log::Log;
 use super::{Entry, GroupId, StateMachine, UnknownCommand, codec};
 use model::BrokerId;
@@ -283,26 +284,36 @@ impl Shared {
         &self,
         (preamble, state): &(Preamble, super::Snapshot),
     ) -> io::Result<SnapshotOf<TypeConfig, Stored>> {
-        let Parts { group, shelf, .. } = &self.parts;
         loop {
-            let mut stored = shelf.temporary(*group)?;
-            let written = stored.write(preamble, state);
-            match written.and_then(|()| shelf.put(*group, &stored)) {
-                Ok(()) => {
+            match self.write_once(preamble, state) {
+                Ok(snapshot) => {
                     return Ok(Snapshot {
                         meta: preamble.meta.clone(),
-                        snapshot: stored,
+                        snapshot,
                     });
                 }
                 Err(error) => {
-                    stored.discard();
-                    let full = error.kind() == io::ErrorKind::StorageFull;
-                    if !full || self.stopped.load(Ordering::Relaxed) {
+                    if !is_out_of_space(&error) || self.stopped.load(Ordering::Relaxed) {
                         return Err(error);
                     }
-                    tracing::error!(group = group.0, %error, "no room for a snapshot, and the log grows meanwhile; free space on the disk");
+                    let group = self.parts.group.0;
+                    tracing::error!(group, %error, "no room for a snapshot, and the log grows meanwhile; free space on the disk");
                     std::thread::sleep(ROOM_AGAIN);
                 }
+            }
+        }
+    }
+
+    fn write_once(&self, preamble: &Preamble, state: &super::Snapshot) -> io::Result<Stored> {
+        let Parts { group, shelf, .. } = &self.parts;
+        // A full disk may have no room for the name of a file either.
+        let mut stored = shelf.temporary(*group)?;
+        let written = stored.write(preamble, state);
+        match written.and_then(|()| shelf.put(*group, &stored)) {
+            Ok(()) => Ok(stored),
+            Err(error) => {
+                stored.discard();
+                Err(error)
             }
         }
     }

@@ -58,7 +58,8 @@ type Files = RwLock<BTreeMap<u64, Arc<File>>>;
 /// Handle to the log. The writer ends when all are gone or with [`Wal::stop`].
 #[derive(Clone)]
 pub(super) struct Wal {
-    /// Unbounded: what waits is bounded by the groups, which have one entry in flight each.
+    /// Unbounded: what waits is bounded by the groups, which have one entry in flight each. Not so on a
+    /// leader whose disk is full: the other members commit its entries, and they gather here.
     requests: mpsc::Sender<Request>,
     logs: Arc<Logs>,
     files: Arc<Files>,
@@ -156,6 +157,12 @@ impl Wal {
     pub(super) fn failed(&self) -> watch::Receiver<bool> {
         self.failed.clone()
     }
+}
+
+/// The file system has no room or no quota left: it may have again.
+pub(super) fn is_out_of_space(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 
 fn stopped() -> io::Error {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::super::GroupId;
 use super::log::Position;
 use super::record::{HEADER_BYTES, Kind, Record};
-use super::{Config, Done, Files, Logs, Request, file, stopped};
+use super::{Config, Done, Files, Logs, Request, file, is_out_of_space, stopped};
 
 /// Bytes gathered into one round.
 const ROUND_BYTES_MAX: usize = 8 << 20;
@@ -205,7 +205,7 @@ impl Writer {
         let mut told = false;
         loop {
             match file::create(&self.dir, &path, self.config.file_bytes) {
-                Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                Err(error) if is_out_of_space(&error) => {
                     if self.stopping.load(Ordering::Relaxed) {
                         return Err(error);
                     }
