@@ -63,10 +63,7 @@ impl Connection {
         }
         let client = self.client.clone();
         self.operations.push(Box::pin(async move {
-            let deletion = topology::queue::await_deletion(&client, auto_delete);
-            if timeout(GIVE_UP_TIMEOUT, deletion).await.is_err() {
-                tracing::warn!("an auto-delete queue outlives the channel that used it last");
-            }
+            await_deletion(&client, auto_delete).await;
             Over::Left(number)
         }));
     }
@@ -118,5 +115,14 @@ async fn give_up(
             tracing::warn!(queue = %name, %error, "cannot delete an exclusive queue");
         }
     }
-    topology::queue::await_deletion(&client, auto_delete).await;
+    await_deletion(&client, auto_delete).await;
+}
+
+/// Waits until auto-delete queues that have lost their last consumer are gone, but not for ever: the
+/// metadata group may not have answered their host.
+async fn await_deletion(client: &Client, queues: Vec<Arc<Queue>>) {
+    let deletion = topology::queue::await_deletion(client, queues);
+    if timeout(GIVE_UP_TIMEOUT, deletion).await.is_err() {
+        tracing::warn!("an auto-delete queue outlives its last consumer; delete it if it stays");
+    }
 }
