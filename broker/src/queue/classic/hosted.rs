@@ -419,6 +419,12 @@ impl Hosted {
             self.store.reopen(now_ms, needed)?;
         }
         self.store.append()?;
+        if let Some(Effect::Deliver { position, .. } | Effect::Died { position, .. }) =
+            self.pending.front()
+        {
+            // The body that the disk did not give; until it does nothing goes on.
+            self.store.get(*position)?;
+        }
         Ok(())
     }
 
