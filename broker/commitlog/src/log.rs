@@ -101,11 +101,6 @@ impl Log {
         self.unsynced_bytes
     }
 
-    /// Everything below is on the disk.
-    pub fn synced_upto(&self) -> Offset {
-        self.shared().lock_synced().upto
-    }
-
     /// A sync has failed, or an append that could not be undone: the log takes nothing more until it is
     /// opened anew.
     pub fn is_poisoned(&self) -> bool {

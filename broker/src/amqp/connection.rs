@@ -3,8 +3,8 @@
 //!
 //! What has to wait for a queue's host or the metadata group waits beside it ([`operation`]), so that one
 //! channel never holds up another. Nothing is read while too much that the client published is under way,
-//! while too much waits behind such methods, while it publishes and a broker is short of memory or disk, or while too much output waits for a slow reader; nothing is
-//! taken from queues while output waits.
+//! while too much waits behind such methods, while it publishes and a broker is short of memory or disk,
+//! or while too much output waits for a slow reader; nothing is taken from queues while output waits.
 
 mod clock;
 mod dispatch;

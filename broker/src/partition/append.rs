@@ -110,9 +110,9 @@ pub enum AppendError {
     Stopping,
 }
 
-/// Compressed payloads up to so many bytes are inflated on the thread they came in on,
+/// Bytes of a compressed payload that is inflated on the thread it came in on.
 const HERE_BYTES_MAX: usize = 64 << 10;
-/// and left to another when they turn out to be larger than this inside.
+/// Bytes that it may have inside; a larger one is left to another thread all the same.
 const HERE_INFLATED_BYTES_MAX: usize = 1 << 20;
 
 /// A batch whose envelope is in order. What is left to check is its records, and what is left to decide

@@ -280,7 +280,6 @@ fn an_empty_body_needs_no_body_frame() {
 }
 
 /// Frames out of turn: what is sent on channel 1 (after a publish or not), and the close it gets.
-
 #[test]
 fn content_out_of_turn_closes_the_connection() {
     type Frames = fn(&mut Client) -> Vec<Heard>;

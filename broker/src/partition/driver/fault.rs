@@ -49,6 +49,15 @@ fn has_room(directory: &Path) -> bool {
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM_BYTES_MIN)
 }
 
+/// What somebody has to do about a log that cannot be used.
+pub(super) fn advice(error: &Error) -> &'static str {
+    if error.is_out_of_space() {
+        "free space on its disk, and it comes back by itself"
+    } else {
+        "see to its disk, then restart this broker"
+    }
+}
+
 impl Hosted {
     /// The log refused to write or to sync.
     pub(super) fn fail(&mut self, error: &Error, now_ms: i64) {
@@ -57,8 +66,8 @@ impl Hosted {
             tracing::error!(
                 partition = %self.partition,
                 error = error as &dyn std::error::Error,
-                retried = error.is_out_of_space(),
-                "replica is offline"
+                "replica is offline; {}",
+                advice(error)
             );
         }
         // A poisoned log says nothing of the cause: the sync that failed does, before or after.

@@ -10,7 +10,10 @@ use commitlog::Error;
 use machine::replica::Membership;
 use model::TopicPartition;
 
-use super::{Driver, fault::Fault};
+use super::{
+    Driver,
+    fault::{Fault, advice},
+};
 use crate::partition::settings::Settings;
 
 /// Milliseconds between a resignation that came to nothing and the next.
@@ -53,8 +56,8 @@ impl Driver {
                 %partition,
                 %topic,
                 error = error as &dyn std::error::Error,
-                retried = error.is_out_of_space(),
-                "replica is offline: its log cannot be opened"
+                "replica is offline: its log cannot be opened; {}",
+                advice(error)
             );
         }
         let in_sync = &membership.in_sync;

@@ -49,7 +49,7 @@ impl Store {
         self.config.opened_after = Shutdown::Unclean;
         if self.config.dir.exists() {
             let mut log = self.open_log()?;
-            let sure = log.synced_upto();
+            let sure = log.reader().synced_offset();
             self.keep_doubtful(&log, position(sure), now_ms, needed)?;
             log.truncate_to(sure)?;
             self.log = Some(log);
