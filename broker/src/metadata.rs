@@ -69,6 +69,12 @@ pub struct QuorumStatus {
 #[derive(Clone)]
 pub struct Handle(Arc<Inner>);
 
+/// Who may carry a command into the log.
+enum Through {
+    Leader,
+    This,
+}
+
 struct Inner {
     this: BrokerId,
     image: watch::Sender<Arc<Image>>,
@@ -162,6 +168,17 @@ impl Handle {
     /// A command whose leader is lost on the way is offered again, under its number: it is carried out
     /// once at most.
     pub async fn submit(&self, command: Command) -> Result<Reply, Unavailable> {
+        self.settle(command, Through::Leader).await
+    }
+
+    /// As [`Self::submit`], but only while this broker leads the group. What a leader decides from what it
+    /// sees of the others is void once it is deposed: one that stood still sees all others silent, and its
+    /// successor must not carry that out.
+    pub(super) async fn submit_as_leader(&self, command: Command) -> Result<Reply, Unavailable> {
+        self.settle(command, Through::This).await
+    }
+
+    async fn settle(&self, command: Command, through: Through) -> Result<Reply, Unavailable> {
         let deadline = Instant::now() + SUBMIT_TIMEOUT;
         self.await_brokers(&command).await?;
         let (index, reply) = match &self.0.keeper {
@@ -183,9 +200,15 @@ impl Handle {
                     tracing::warn!(%error, "metadata command refused");
                     return Err(Unavailable);
                 }
-                timeout_at(deadline, self.offer(submission))
+                let offered = async {
+                    match through {
+                        Through::Leader => Ok(self.offer(submission).await),
+                        Through::This => self.offer_here(group, submission).await,
+                    }
+                };
+                timeout_at(deadline, offered)
                     .await
-                    .map_err(|_| Unavailable)?
+                    .map_err(|_| Unavailable)??
             }
         };
         let mut image = self.watch();
@@ -225,6 +248,17 @@ impl Handle {
             }
             attempt += 1;
             sleep(OFFER_AGAIN).await;
+        }
+    }
+
+    async fn offer_here(
+        &self,
+        group: &Group,
+        submission: Bytes,
+    ) -> Result<(u64, Reply), Unavailable> {
+        match forwarding::propose(group, submission).await {
+            Answer::Applied(reply) => replica::decode_reply(&reply).ok_or(Unavailable),
+            Answer::Elsewhere | Answer::Unknown => Err(Unavailable),
         }
     }
 

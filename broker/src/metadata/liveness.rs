@@ -73,7 +73,7 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclea
             let quiet = timeout(REBALANCE_AFTER, change).await.ok();
             if quiet.is_none() {
                 let elect = Command::ElectPreferred { partitions: None };
-                if metadata.submit(elect).await.is_err() {
+                if metadata.submit_as_leader(elect).await.is_err() {
                     tracing::warn!("leaderships not given back: the quorum is not available");
                 }
             }
@@ -136,17 +136,17 @@ async fn act(metadata: &Handle, group: &Group, step: Step) {
         Step::Fence(id, epoch) => {
             tracing::info!(broker = %id, epoch, "broker is gone: fenced");
             if metadata
-                .submit(Command::FenceBroker { id, epoch })
+                .submit_as_leader(Command::FenceBroker { id, epoch })
                 .await
                 .is_err()
             {
-                tracing::warn!(broker = %id, "not fenced: the quorum is not available");
+                tracing::warn!(broker = %id, "not fenced: this broker does not lead a quorum any more");
             }
         }
         Step::AdoptUncleanDefault(enabled) => {
             tracing::info!(enabled, "unclean elections as the configuration file says");
             let adopt = Command::AdoptUncleanDefault { enabled };
-            if metadata.submit(adopt).await.is_err() {
+            if metadata.submit_as_leader(adopt).await.is_err() {
                 tracing::warn!("default of unclean elections not set: the quorum is not available");
             }
         }
