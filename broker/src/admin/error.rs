@@ -49,7 +49,9 @@ impl From<Refusal> for Failure {
             Refusal::TopicExists(_) | Refusal::Inequivalent(_) | Refusal::Locked(_) => {
                 (ErrorCode::Conflict, None)
             }
-            Refusal::InvalidPartitions(_) => (ErrorCode::Invalid, Some("partitions")),
+            Refusal::InvalidPartitions(_) | Refusal::TooManyPartitions => {
+                (ErrorCode::Invalid, Some("partitions"))
+            }
             Refusal::InvalidReplicationFactor(_) => {
                 (ErrorCode::Invalid, Some("replication_factor"))
             }

@@ -59,6 +59,7 @@ pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::TopicExists(_) => ErrorCode::TopicAlreadyExists,
         Refusal::UnknownTopic | Refusal::UnknownPartition => ErrorCode::UnknownTopicOrPartition,
         Refusal::InvalidPartitions(_) => ErrorCode::InvalidPartitions,
+        Refusal::TooManyPartitions => ErrorCode::PolicyViolation,
         Refusal::InvalidReplicationFactor(_) => ErrorCode::InvalidReplicationFactor,
         Refusal::InvalidReplicaAssignment(_) => ErrorCode::InvalidReplicaAssignment,
         Refusal::InvalidTopicName(_) => ErrorCode::InvalidTopicException,

@@ -188,6 +188,8 @@ pub enum Refusal {
     UnknownPartition,
     #[error("{0}")]
     InvalidPartitions(String),
+    #[error("Excessively large number of partitions per request.")]
+    TooManyPartitions,
     #[error("{0}")]
     InvalidReplicationFactor(String),
     #[error("{0}")]

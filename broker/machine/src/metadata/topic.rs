@@ -12,6 +12,10 @@ use crate::placement;
 /// Kafka's own limit; file names are made of topic names.
 const NAME_LEN_MAX: usize = 249;
 
+/// Partitions that one command may create, as Kafka's controller has it: every broker holds them all in
+/// memory, and a number is quickly written.
+pub(super) const NEW_PARTITIONS_MAX: usize = 10_000;
+
 pub(super) fn create(
     image: &mut Image,
     name: &str,
@@ -45,6 +49,7 @@ pub(super) fn create(
             place(image, partitions, replication_factor)?
         }
         Assignment::Manual(assignment) => {
+            check_count(assignment.len())?;
             check_manual(image, &assignment)?;
             assignment
         }
@@ -113,6 +118,7 @@ pub(super) fn create_partitions(
                 assignments.len()
             )));
         }
+        check_count(assignments.len())?;
         check_manual(image, &assignments)?;
         if assignments.iter().any(|replicas| replicas.len() != factor) {
             return Err(Refusal::InvalidReplicaAssignment(format!(
@@ -141,7 +147,9 @@ fn place(
             "Replication factor must be larger than 0, or -1 to use the default value.".to_owned(),
         ));
     };
-    placement::spread(image, usize::try_from(partitions).unwrap_or(0), factor).map_err(
+    let partitions = usize::try_from(partitions).unwrap_or(0);
+    check_count(partitions)?;
+    placement::spread(image, partitions, factor).map_err(
         |placement::TooFewBrokers { active, registered }| {
             let reason = if active == 0 {
                 "no broker is available to lead".to_owned()
@@ -153,6 +161,13 @@ fn place(
             ))
         },
     )
+}
+
+fn check_count(partitions: usize) -> Result<(), Refusal> {
+    if partitions > NEW_PARTITIONS_MAX {
+        return Err(Refusal::TooManyPartitions);
+    }
+    Ok(())
 }
 
 fn check_manual(image: &Image, assignment: &[Vec<BrokerId>]) -> Result<(), Refusal> {

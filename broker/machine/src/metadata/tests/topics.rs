@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::super::command::{Command, Refusal, Reply};
 use super::super::image::ConfigResource;
+use super::super::topic::NEW_PARTITIONS_MAX;
 use super::{Cluster, brokers, create, manual, spread};
 
 #[test]
@@ -73,6 +74,16 @@ fn what_kafka_refuses_is_refused() {
         refusal("t", spread(0, 1)),
         Refusal::InvalidPartitions(_)
     ));
+    // Every broker that applied it would run out of memory, and again at each start.
+    for assignment in [
+        spread(i32::MAX, 3),
+        manual(&vec![&[0][..]; NEW_PARTITIONS_MAX + 1]),
+    ] {
+        assert!(matches!(
+            refusal("t", assignment),
+            Refusal::TooManyPartitions
+        ));
+    }
     for factor in [-1, 0, 4] {
         assert!(matches!(
             refusal("t", spread(1, factor)),
@@ -106,6 +117,8 @@ fn partitions_are_added_and_never_removed() {
         let refusal = cluster.refused(grow(count, Vec::new()));
         assert!(matches!(refusal, Refusal::InvalidPartitions(_)));
     }
+    let refusal = cluster.refused(grow(i32::MAX, Vec::new()));
+    assert!(matches!(refusal, Refusal::TooManyPartitions));
     cluster.done(grow(5, Vec::new()));
     cluster.done(grow(6, vec![brokers(&[2, 0])]));
     assert_eq!(cluster.image.topics[&topic].partitions.len(), 6);
