@@ -174,7 +174,10 @@ impl Handle {
     /// As [`Self::submit`], but only while this broker leads the group. What a leader decides from what it
     /// sees of the others is void once it is deposed: one that stood still sees all others silent, and its
     /// successor must not carry that out.
-    pub(super) async fn submit_as_leader(&self, command: Command) -> Result<Reply, Unavailable> {
+    ///
+    /// # Errors
+    /// [`Unavailable`] when this broker does not lead, or ceases to before the command is applied.
+    pub async fn submit_as_leader(&self, command: Command) -> Result<Reply, Unavailable> {
         self.settle(command, Through::This).await
     }
 

@@ -76,7 +76,8 @@ pub struct Config {
     /// of the machine or container.
     pub memory_bytes_max: usize,
     /// `millrace.disk.free.limit.bytes`: with less than this free on the disk of the data directory
-    /// publishers wait (RabbitMQ's `disk_free_limit`).
+    /// publishers wait (RabbitMQ's `disk_free_limit`, there 50 MB). More than a file of the write-ahead
+    /// log (`millrace.wal.file.bytes`): publishers shall wait before that has no room for its next.
     pub disk_free_bytes_min: u64,
     /// `millrace.queue.drivers`: threads that carry the classic queues of this broker.
     pub drivers: usize,
@@ -90,7 +91,7 @@ impl Default for Config {
             consumer_unwritten_bytes_max: 8 << 20,
             cache_bytes_max: 8 << 20,
             memory_bytes_max: budget::default_bytes(),
-            disk_free_bytes_min: 50_000_000,
+            disk_free_bytes_min: 128 << 20,
             drivers: 2,
         }
     }

@@ -127,7 +127,10 @@ impl Applier {
                 Replies::default()
             }
             EntryPayload::Normal(payload) => {
-                let (now_ms, commands) = codec::decode_commands(&payload)?;
+                let (now_ms, commands) = codec::decode_commands(&payload).map_err(|malformed| {
+                    let unknown = UnknownCommand(malformed.to_string());
+                    self.halt(entry.log_id.index, &unknown)
+                })?;
                 state.clock_ms = state.clock_ms.max(now_ms);
                 let entry = Entry {
                     index: entry.log_id.index,
@@ -137,7 +140,7 @@ impl Applier {
                     leading: state.leading.is_some(),
                 };
                 let applied = state.machine.apply(&entry);
-                let replies = applied.map_err(|unknown| self.halt(&entry, &unknown))?;
+                let replies = applied.map_err(|unknown| self.halt(entry.index, &unknown))?;
                 debug_assert_eq!(replies.len(), entry.commands.len(), "one reply per command");
                 Replies(replies)
             }
@@ -147,11 +150,10 @@ impl Applier {
     }
 
     /// The state here has come apart from the entries: nothing more may be applied, or answered.
-    fn halt(&self, entry: &Entry, unknown: &UnknownCommand) -> io::Error {
+    fn halt(&self, index: u64, unknown: &UnknownCommand) -> io::Error {
         let group = self.0.parts.group.0;
         let why = format!(
-            "entry {} of raft group {group} holds a command that this build does not know ({unknown}); start this broker with the newest build that the cluster runs",
-            entry.index
+            "entry {index} of raft group {group} holds a command that this build does not know ({unknown}); start this broker with the newest build that the cluster runs"
         );
         self.0.parts.halted.send_replace(Some(why.clone()));
         io::Error::other(why)

@@ -8,7 +8,6 @@ use openraft::rt::WatchReceiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::applier::Applier;
-use super::store::Store;
 use super::{Config, Raft, types};
 
 /// Unit in which waiting bytes are counted: semaphores count in 32 bits.
@@ -58,7 +57,6 @@ pub(super) struct Queue {
 pub(super) struct Replicated {
     pub(super) raft: Raft,
     pub(super) applier: Applier,
-    pub(super) store: Store,
 }
 
 /// State of one group as this broker sees it.
@@ -211,13 +209,5 @@ impl Group {
             .flatten()
             .map(|(node, matched)| (types::broker_id(*node), matched.map_or(0, |id| id.index)))
             .collect()
-    }
-
-    /// Payload bytes in the group's log, snapshotted ones not counted.
-    pub fn log_bytes(&self) -> u64 {
-        match &self.replicated {
-            Some(replicated) => replicated.store.log().lock().bytes(),
-            None => 0,
-        }
     }
 }

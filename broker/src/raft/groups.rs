@@ -172,7 +172,7 @@ impl Groups {
             group: id,
             members: members.clone(),
             mesh: mesh.clone(),
-            store: store.clone(),
+            store,
             goals: durable.goals.clone(),
             part,
         };
@@ -200,11 +200,7 @@ impl Groups {
         Ok(Group {
             queue,
             leader,
-            replicated: Some(Replicated {
-                raft,
-                applier,
-                store,
-            }),
+            replicated: Some(Replicated { raft, applier }),
         })
     }
 

@@ -46,6 +46,23 @@ async fn one_broker_is_a_cluster_and_finds_its_data_again() {
 }
 
 #[tokio::test]
+async fn a_broker_that_does_not_lead_has_nobody_fenced() {
+    let cluster = Cluster::start(3).await;
+    let controller = cluster.metadata(0).controller().unwrap();
+    let deposed = (0..3).find(|id| BrokerId(*id) != controller).unwrap();
+    let handle = cluster.metadata(usize::try_from(deposed).unwrap());
+    let broker = handle.image().brokers[&controller].clone();
+    let fence = Command::FenceBroker {
+        id: controller,
+        epoch: broker.epoch,
+    };
+    assert!(handle.submit_as_leader(fence).await.is_err());
+    // What comes later has been applied here: a forwarded command would have been, too.
+    create(&cluster, usize::try_from(deposed).unwrap(), "later", 3).await;
+    assert!(!handle.image().brokers[&controller].fenced);
+}
+
+#[tokio::test]
 async fn three_brokers_form_a_cluster_and_each_takes_commands() {
     let cluster = Cluster::start(3).await;
     for id in 0..3 {

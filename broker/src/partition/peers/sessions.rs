@@ -260,6 +260,7 @@ impl Sessions {
             let cold = std::mem::take(&mut state.cold);
             self.looks(&state, cold)
         };
+        let partitions: Vec<_> = looks.iter().map(|look| look.partition).collect();
         let sessions = self.clone();
         let read = self.0.roster.readers().run(move || {
             let mut draft = Draft::new(&sessions, Vec::new());
@@ -269,6 +270,10 @@ impl Sessions {
             draft
         });
         let Some(draft) = read.await else {
+            // The reader panicked, or the broker stops: the follower is not to wait for it for ever.
+            let mut state = session.state.lock();
+            state.reading = false;
+            state.rest(partitions);
             return;
         };
         {

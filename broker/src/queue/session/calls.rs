@@ -145,15 +145,6 @@ impl Session {
         }
     }
 
-    /// As [`Caller::purge`], behind what this session has asked before.
-    ///
-    /// # Errors
-    /// [`Error`] when the queue cannot be asked.
-    pub async fn purge(&mut self, queue: &Arc<Queue>) -> Result<u64, Error> {
-        self.flush();
-        self.caller().purge(queue).await
-    }
-
     /// As [`Caller::stats`], behind what this session has asked before.
     ///
     /// # Errors
