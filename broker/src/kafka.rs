@@ -41,7 +41,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::coordinator::Coordinators;
-use crate::net::{self, Connections};
+use crate::net::{self, Connections, Room};
 use crate::partition::Roster;
 use crate::{Config, metadata as cluster_metadata};
 
@@ -57,8 +57,10 @@ pub struct Front {
     producer_ids: init_producer_id::ProducerIds,
     fetch_sessions: fetch::Sessions,
     creations: topics::Creations,
-    /// Bytes of requests in memory over all connections, in units of [`limits::UNIT_BYTES`].
-    inflight: Arc<tokio::sync::Semaphore>,
+    /// For requests, from their first byte until they are answered.
+    requests: Arc<Room>,
+    /// For replies, until their clients have taken them.
+    replies: Arc<Room>,
     connections: Connections,
     /// The broker stops: long polls end, connections finish what they took.
     stop: CancellationToken,
@@ -74,7 +76,8 @@ impl Front {
     ) -> Arc<Self> {
         let limits = Limits::from_config(&config);
         Arc::new(Self {
-            inflight: Arc::new(tokio::sync::Semaphore::new(limits.inflight_units())),
+            requests: Room::new(limits.inflight_bytes_max),
+            replies: Room::new(limits.reply_bytes_max),
             connections: Connections::new(
                 limits.connections_max,
                 limits.connections_per_address_max,

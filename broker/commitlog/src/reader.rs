@@ -334,10 +334,14 @@ impl Run {
             at += size;
         }
         Ok(match first {
-            Some(first) if end > first => Some(Self {
-                bytes: chunk.slice(first..end),
-                next,
-            }),
+            Some(first) if end > first => {
+                let mut bytes = chunk.slice(first..end);
+                if bytes.len() < chunk.len() / 2 {
+                    // A slice would keep all that was read in memory.
+                    bytes = Bytes::copy_from_slice(&bytes);
+                }
+                Some(Self { bytes, next })
+            }
             _ => None,
         })
     }

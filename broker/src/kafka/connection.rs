@@ -38,6 +38,8 @@ enum Closed {
     Unanswerable,
     #[error("idle")]
     Idle,
+    #[error("the client does not take its replies, and other clients wait for the memory")]
+    Unread,
 }
 
 /// Serves one client until either side is done.
@@ -60,20 +62,25 @@ async fn converse(
 ) -> Result<(), Closed> {
     let (reading, mut writing) = stream.split();
     let limits = &front.limits;
-    let mut frames = Frames::new(reading, front.inflight.clone(), limits);
+    let mut frames = Frames::new(reading, &front.requests, limits);
     let mut pipeline = Pipeline::new(front.clone(), peer);
-    let mut outbox = Outbox::default();
+    let mut outbox = Outbox::new(&front.replies);
     let mut draining = false;
     let mut last_active = Instant::now();
     let idle = sleep_until(last_active + limits.idle);
     tokio::pin!(idle);
+    let mut unread = tokio::time::interval(limits.full_stall);
+    unread.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let may_read = !draining && pipeline.takes_more() && outbox.len() < OUTBOX_BYTES_MAX;
+        if !may_read {
+            frames.rest();
+        }
         tokio::select! {
             // Replies first: whatever is ready by now leaves in the same write.
             biased;
             outcome = pipeline.next(), if !pipeline.is_empty() => match outcome {
-                Outcome::Reply(pieces) => outbox.push(pieces),
+                Outcome::Reply(pieces, claim) => outbox.push(pieces, claim),
                 Outcome::Silent => {}
                 Outcome::Close => return Err(Closed::Unanswerable),
             },
@@ -83,6 +90,12 @@ async fn converse(
                 None => return Ok(()),
             },
             () = front.stop.cancelled(), if !draining => draining = true,
+            _ = unread.tick(), if !outbox.is_empty() => {
+                if front.replies.is_full() && outbox.is_unread_for(limits.full_stall) {
+                    return Err(Closed::Unread);
+                }
+                continue;
+            }
             () = &mut idle => {
                 let due = last_active + limits.idle;
                 if due <= Instant::now() && pipeline.is_empty() {

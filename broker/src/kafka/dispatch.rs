@@ -22,6 +22,7 @@ use kafka_wire::messages::{
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
 use super::Front;
+use crate::net::Claim;
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct Call {
 /// What a handler answers.
 pub(crate) enum Answer<R> {
     Reply(R),
+    /// One whose bytes are counted already.
+    Counted(R, Claim),
     /// The client wants no reply.
     Silent,
     /// The client wants no reply, and must notice the failure nevertheless.
@@ -142,8 +145,8 @@ pub(super) enum Refused {
 
 /// What became of a request.
 pub(super) enum Outcome {
-    /// A whole frame.
-    Reply(Vec<Bytes>),
+    /// A whole frame, and the room it was given if it was.
+    Reply(Vec<Bytes>, Option<Claim>),
     Silent,
     Close,
 }
@@ -211,7 +214,23 @@ async fn run<R: Serve>(
         client_id: header.client_id,
     };
     match request.serve(call).await {
-        Answer::Reply(response) => reply(R::KEY, header.version, header.correlation_id, &response),
+        Answer::Reply(response) => reply(
+            R::KEY,
+            header.version,
+            header.correlation_id,
+            &response,
+            None,
+        ),
+        Answer::Counted(response, claim) => {
+            let claim = Some(claim);
+            reply(
+                R::KEY,
+                header.version,
+                header.correlation_id,
+                &response,
+                claim,
+            )
+        }
         Answer::Silent => Outcome::Silent,
         Answer::Close => Outcome::Close,
     }
@@ -225,17 +244,24 @@ fn unsupported_api_versions(header: RequestHeader) -> Ready {
     Ready {
         concurrent: false,
         start: Box::new(move |_, _| {
-            std::future::ready(reply(ApiKey::ApiVersions, 0, correlation_id, &response)).boxed()
+            let reply = reply(ApiKey::ApiVersions, 0, correlation_id, &response, None);
+            std::future::ready(reply).boxed()
         }),
     }
 }
 
-fn reply(key: ApiKey, version: i16, correlation_id: i32, response: &impl Message) -> Outcome {
+fn reply(
+    key: ApiKey,
+    version: i16,
+    correlation_id: i32,
+    response: &impl Message,
+    claim: Option<Claim>,
+) -> Outcome {
     let mut w = Writer::frame();
     encode_response_header(&mut w, key, version, correlation_id);
     response.encode(&mut w, version);
     match w.finish_frame() {
-        Ok(pieces) => Outcome::Reply(pieces),
+        Ok(pieces) => Outcome::Reply(pieces, claim),
         Err(error) => {
             tracing::error!(?key, version, %error, "a response cannot be encoded");
             Outcome::Close

@@ -48,11 +48,16 @@ impl Serve for Request {
             }
         };
         let committed = self.isolation_level == READ_COMMITTED;
+        let of_all = begun
+            .wanted
+            .iter()
+            .map(|wanted| usize::try_from(wanted.from.partition_max_bytes).unwrap_or_default());
         let terms = Terms {
             min_bytes: usize::try_from(self.min_bytes).unwrap_or_default(),
             max_bytes: usize::try_from(self.max_bytes)
                 .unwrap_or_default()
-                .min(front.limits.fetch_bytes_max),
+                .min(front.limits.fetch_bytes_max)
+                .min(of_all.fold(0, usize::saturating_add)),
             patience: Duration::from_millis(u64::try_from(self.max_wait_ms).unwrap_or_default()),
             limit: if committed {
                 Limit::LastStable
@@ -66,7 +71,8 @@ impl Serve for Request {
             .iter()
             .map(|wanted| Watched::find(front, &image, wanted))
             .collect();
-        let polled = poll::poll(watched, terms, front.roster.readers(), &front.stop).await;
+        let (readers, replies) = (front.roster.readers(), &front.replies);
+        let (polled, claim) = poll::poll(watched, terms, readers, replies, &front.stop).await;
 
         let lines: Vec<(Key, PartitionData)> = polled
             .into_iter()
@@ -88,13 +94,13 @@ impl Serve for Request {
         } else {
             Vec::new()
         };
-        Response {
+        let response = Response {
             session_id: begun.session_id,
             responses,
             node_endpoints,
             ..Response::default()
-        }
-        .into()
+        };
+        Answer::Counted(response, claim)
     }
 }
 

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use crate::Config;
 
-/// In-flight bytes are counted in these, so that a semaphore's 32-bit requests suffice.
-pub(super) const UNIT_BYTES: usize = 1024;
-
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// `socket.request.max.bytes`: bytes of one request.
     pub frame_bytes_max: usize,
-    /// `millrace.kafka.inflight.bytes`: bytes of requests in memory, all connections together. Never
-    /// below one largest request.
+    /// `millrace.kafka.inflight.bytes`: bytes of requests in memory, all connections together, counted as
+    /// they come. When it is used up, one request at a time still comes in.
     pub inflight_bytes_max: usize,
+    /// `millrace.kafka.reply.bytes`: bytes of replies that their clients have not taken yet, all connections
+    /// together. When it is used up fetches wait; one at a time is still served.
+    pub reply_bytes_max: usize,
     /// `millrace.kafka.connection.inflight.bytes`: after so many unanswered bytes a connection is not
     /// read; a single larger request still is.
     pub connection_inflight_bytes_max: usize,
@@ -21,8 +21,12 @@ pub struct Limits {
     pub connection_requests_max: usize,
     /// `connections.max.idle.ms`.
     pub idle: Duration,
-    /// `millrace.kafka.frame.stall.ms`: longest silence in the middle of a request.
+    /// `millrace.kafka.frame.stall.ms`: longest time in which a client sends less than 64 KiB of a request
+    /// that it has begun. Its connection is closed then.
     pub stall: Duration,
+    /// `millrace.kafka.full.stall.ms`: the same while `inflight_bytes_max` is used up, and the longest time
+    /// in which a client takes less than 64 KiB of its replies while `reply_bytes_max` is.
+    pub full_stall: Duration,
     /// `max.connections`; Kafka's default of two thousand million is no limit, so ours is 10000.
     pub connections_max: usize,
     /// `max.connections.per.ip`.
@@ -38,23 +42,19 @@ impl Limits {
         let frame_bytes_max = config.setting_or("socket.request.max.bytes", 100 << 20);
         Self {
             frame_bytes_max,
-            inflight_bytes_max: config
-                .setting_or("millrace.kafka.inflight.bytes", 256 << 20)
-                .max(frame_bytes_max),
+            inflight_bytes_max: config.setting_or("millrace.kafka.inflight.bytes", 256 << 20),
+            reply_bytes_max: config.setting_or("millrace.kafka.reply.bytes", 256 << 20),
             connection_inflight_bytes_max: config
                 .setting_or("millrace.kafka.connection.inflight.bytes", 32 << 20),
             connection_requests_max: config.setting_or("millrace.kafka.connection.requests", 64),
             idle: config.millis_or("connections.max.idle.ms", Duration::from_secs(600)),
             stall: config.millis_or("millrace.kafka.frame.stall.ms", Duration::from_secs(30)),
+            full_stall: config.millis_or("millrace.kafka.full.stall.ms", Duration::from_secs(5)),
             connections_max: config.setting_or("max.connections", 10_000),
             connections_per_address_max: config.setting_or("max.connections.per.ip", usize::MAX),
             fetch_sessions_max: config
                 .setting_or("max.incremental.fetch.session.cache.slots", 1_000),
             fetch_bytes_max: config.setting_or("fetch.max.bytes", 57_671_680),
         }
-    }
-
-    pub(super) fn inflight_units(&self) -> usize {
-        self.inflight_bytes_max.div_ceil(UNIT_BYTES) + 1
     }
 }

@@ -1,27 +1,34 @@
 //! Frames off a socket, within bounds: four bytes of length, then as many bytes.
+//!
+//! What a client announces costs nothing before it comes: room is claimed in steps, ahead of what has
+//! arrived by a step. A client that brings too little for too long is let go.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::ReadHalf;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
-use crate::kafka::limits::{Limits, UNIT_BYTES};
+use crate::kafka::limits::Limits;
+use crate::net::{Claim, Progress, Room};
 
-/// Room for what is read before the length of a frame is known.
+/// Room for what is read before the length of a frame is known. Not counted: `max.connections` bounds it.
 const READ_BYTES: usize = 16 << 10;
 const LENGTH_BYTES: usize = 4;
+
+/// Bytes that are claimed ahead of what has come: the larger step while there is plenty of room.
+const STEP_BYTES_MIN: usize = 16 << 10;
+const STEP_BYTES_MAX: usize = 1 << 20;
 
 /// Why no further frame can be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
     #[error("frame of {0} bytes")]
     Length(i32),
-    #[error("the client fell silent in the middle of a request")]
+    #[error("the client stopped in the middle of a request")]
     Stalled,
     #[error("socket: {0}")]
     Socket(#[from] io::Error),
@@ -32,28 +39,32 @@ pub(super) enum FrameError {
 pub(super) struct Frame {
     pub(super) bytes: Bytes,
     /// Held until the request is answered.
-    _claim: OwnedSemaphorePermit,
+    _claim: Claim,
 }
 
 pub(super) struct Frames<'a> {
     from: ReadHalf<'a>,
     buf: BytesMut,
-    /// Room for the frame whose beginning is in `buf`.
-    claim: Option<OwnedSemaphorePermit>,
-    inflight: Arc<Semaphore>,
+    room: Arc<Room>,
+    /// For the frame whose beginning is in `buf`.
+    claim: Claim,
+    progress: Progress,
     frame_bytes_max: usize,
     stall: Duration,
+    full_stall: Duration,
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(from: ReadHalf<'a>, inflight: Arc<Semaphore>, limits: &Limits) -> Self {
+    pub(super) fn new(from: ReadHalf<'a>, room: &Arc<Room>, limits: &Limits) -> Self {
         Self {
             from,
             buf: BytesMut::new(),
-            claim: None,
-            inflight,
+            room: room.clone(),
+            claim: room.claim(),
+            progress: Progress::default(),
             frame_bytes_max: limits.frame_bytes_max,
             stall: limits.stall,
+            full_stall: limits.full_stall,
         }
     }
 
@@ -66,23 +77,26 @@ impl<'a> Frames<'a> {
                 }
                 continue;
             };
-            if self.claim.is_none() {
-                let units = u32::try_from(len.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
-                let claim = self.inflight.clone().acquire_many_owned(units).await;
-                // The semaphore is never closed.
-                self.claim = claim.ok();
+            let whole = LENGTH_BYTES + len;
+            let here = self.buf.len().min(whole);
+            if here >= self.claim.bytes() && self.claim.bytes() < whole {
+                self.claim.admit().await;
+                self.claim.set(whole.min(here + step(here, &self.room)));
+                // That it had to wait is not the client's doing.
+                self.progress.rest();
             }
-            let missing = (LENGTH_BYTES + len).saturating_sub(self.buf.len());
-            if missing == 0 {
-                return Ok(self.cut(len));
+            if here == whole {
+                return Ok(Some(self.cut(len)));
             }
-            self.buf.reserve(missing);
-            match timeout(self.stall, self.from.read_buf(&mut self.buf)).await {
-                Ok(Ok(0)) => return Ok(None),
-                Ok(read) => drop(read?),
-                Err(_) => return Err(FrameError::Stalled),
+            if self.read(self.claim.bytes() - here).await? == 0 {
+                return Ok(None);
             }
         }
+    }
+
+    /// The client owes nothing while it is not listened to.
+    pub(super) fn rest(&mut self) {
+        self.progress.rest();
     }
 
     /// Length of the frame at the front of the buffer, once it is there.
@@ -101,19 +115,57 @@ impl<'a> Frames<'a> {
     /// requests holds no buffer.
     async fn read_beginning(&mut self) -> Result<bool, FrameError> {
         if self.buf.is_empty() {
-            self.buf = BytesMut::new();
             self.from.readable().await?;
         }
-        self.buf.reserve(READ_BYTES);
-        Ok(self.from.read_buf(&mut self.buf).await? > 0)
+        Ok(self.read(READ_BYTES).await? > 0)
     }
 
-    fn cut(&mut self, len: usize) -> Option<Frame> {
-        let claim = self.claim.take()?;
+    /// Reads what there is, `bytes_max` at most; 0 when the client has closed.
+    async fn read(&mut self, bytes_max: usize) -> Result<usize, FrameError> {
+        self.buf.reserve(bytes_max);
+        loop {
+            let now = Instant::now();
+            let patience = if self.room.is_full() {
+                self.full_stall
+            } else {
+                self.stall
+            };
+            // The room may fill up meanwhile.
+            let look_again = now + self.full_stall.min(self.stall);
+            let due = self.progress.since(now) + patience;
+            let mut to = (&mut self.buf).limit(bytes_max);
+            match timeout_at(due.min(look_again), self.from.read_buf(&mut to)).await {
+                Ok(read) => {
+                    let read = read?;
+                    self.progress.moved(read, Instant::now());
+                    return Ok(read);
+                }
+                Err(_) if due <= look_again => return Err(FrameError::Stalled),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn cut(&mut self, len: usize) -> Frame {
+        self.progress.rest();
         self.buf.advance(LENGTH_BYTES);
-        Some(Frame {
-            bytes: self.buf.split_to(len).freeze(),
-            _claim: claim,
-        })
+        let bytes = self.buf.split_to(len).freeze();
+        if self.buf.is_empty() {
+            // An empty remainder would keep the memory of the whole.
+            self.buf = BytesMut::new();
+        }
+        Frame {
+            bytes,
+            _claim: std::mem::replace(&mut self.claim, self.room.claim()),
+        }
+    }
+}
+
+/// How much more to claim when `here` bytes of a frame have come.
+fn step(here: usize, room: &Room) -> usize {
+    if room.free_bytes() > room.bytes_max() / 2 {
+        STEP_BYTES_MAX
+    } else {
+        here.clamp(STEP_BYTES_MIN, STEP_BYTES_MAX)
     }
 }

@@ -123,3 +123,31 @@ async fn an_unknown_topic_is_unknown_and_a_bad_name_invalid() {
         ]
     );
 }
+
+#[tokio::test]
+async fn clients_that_announce_and_do_not_send_hold_up_nobody() {
+    let small = "socket.request.max.bytes=1000000\nmillrace.kafka.inflight.bytes=300000\n\
+                 millrace.kafka.full.stall.ms=200";
+    let server = testing::serve(small).await;
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        let mut client = Client::connect(&server).await;
+        client.send_bytes(&1_000_000_i32.to_be_bytes()).await;
+        client.send_bytes(&[0; 100_000]).await;
+        silent.push(client);
+    }
+    let mut client = Client::connect(&server).await;
+    assert_eq!(client.call(4, &named()).await.error_code, 0);
+    // At least those without which the room is full.
+    silent.remove(0).closed().await;
+}
+
+#[tokio::test]
+async fn a_client_that_stops_in_the_middle_of_a_request_is_let_go() {
+    let server = testing::serve("millrace.kafka.frame.stall.ms=50").await;
+    for beginning in [&[0][..], &[0, 0, 1, 0, 0]] {
+        let mut client = Client::connect(&server).await;
+        client.send_bytes(beginning).await;
+        client.closed().await;
+    }
+}

@@ -1,6 +1,7 @@
 //! The long poll: read what there is, and wait while that is too little.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -13,7 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::session::Wanted;
 use crate::kafka::{Front, error_code, replicas};
+use crate::net::{Claim, Room};
 use crate::partition::{Handle, Limit, Pool, Progress, Read, ReadData, ReadError};
+
+/// What a fetch may read at least, if it asks for as much, however little room there is for replies.
+const ROOM_MIN_BYTES: usize = 1 << 20;
+
+/// Part of the free room that one fetch may read, so that no few of them take all of it.
+const PART_OF_ROOM: usize = 4;
 
 /// What holds for all partitions of a request.
 #[derive(Clone, Copy, Debug)]
@@ -186,17 +194,27 @@ impl Reading {
     }
 
     /// Reads the partitions of `range`: here while they are in memory, the rest in one go where the
-    /// disk may be waited for. Nothing is left when the broker ends meanwhile.
-    async fn advance(mut self, range: Range<usize>, terms: Terms, readers: &Pool) -> Self {
-        let Err(cold) = self.read(range.clone(), &terms, Source::Memory) else {
-            return self;
-        };
-        let read = readers.run(move || {
-            // The disk has everything.
-            let _all = self.read(cold..range.end, &terms, Source::Disk);
-            self
-        });
-        read.await.unwrap_or_default()
+    /// disk may be waited for. Nothing is left when the broker ends meanwhile. `claim` has been admitted.
+    async fn advance(
+        mut self,
+        range: Range<usize>,
+        mut terms: Terms,
+        readers: &Pool,
+        claim: &mut Claim,
+    ) -> Self {
+        let free = (claim.room().free_bytes() / PART_OF_ROOM).max(ROOM_MIN_BYTES);
+        terms.max_bytes = terms.max_bytes.min(self.total.saturating_add(free));
+        claim.set(terms.max_bytes.max(self.total));
+        if let Err(cold) = self.read(range.clone(), &terms, Source::Memory) {
+            let read = readers.run(move || {
+                // The disk has everything.
+                let _all = self.read(cold..range.end, &terms, Source::Disk);
+                self
+            });
+            self = read.await.unwrap_or_default();
+        }
+        claim.set(self.total);
+        self
     }
 
     fn is_enough(&self, terms: &Terms) -> bool {
@@ -205,19 +223,26 @@ impl Reading {
 }
 
 /// Reads every partition; then, while there is too little and nothing urgent, reads again those that
-/// have moved, until the client's patience or the broker's life ends.
+/// have moved, until the client's patience, the room for what was read or the broker's life ends. Waits
+/// before it reads while there is no room for replies. The claim is for the batches.
 pub(super) async fn poll(
     watched: Vec<Watched>,
     terms: Terms,
     readers: &Pool,
+    replies: &Arc<Room>,
     stop: &CancellationToken,
-) -> Vec<Watched> {
+) -> (Vec<Watched>, Claim) {
     let all = 0..watched.len();
     let reading = Reading { watched, total: 0 };
-    let mut reading = reading.advance(all, terms, readers).await;
+    let mut claim = replies.claim();
+    tokio::select! {
+        () = claim.admit() => {}
+        () = stop.cancelled() => return (reading.watched, claim),
+    }
+    let mut reading = reading.advance(all, terms, readers, &mut claim).await;
     let mut enough = reading.is_enough(&terms) || reading.watched.iter().any(Watched::is_urgent);
     if enough || terms.patience.is_zero() || reading.watched.is_empty() {
-        return reading.watched;
+        return (reading.watched, claim);
     }
     let mut moved: FuturesUnordered<_> = reading
         .watched
@@ -234,16 +259,22 @@ pub(super) async fn poll(
         let (n, progress) = tokio::select! {
             () = &mut patience => break,
             () = stop.cancelled() => break,
+            () = replies.filled(), if reading.total > 0 => break,
             Some(moved) = moved.next() => moved,
         };
-        reading = reading.advance(n..n + 1, terms, readers).await;
+        tokio::select! {
+            () = &mut patience => break,
+            () = stop.cancelled() => break,
+            () = claim.admit() => {}
+        }
+        reading = reading.advance(n..n + 1, terms, readers, &mut claim).await;
         let urgent = reading.watched.get(n).is_none_or(Watched::is_urgent);
         enough = reading.is_enough(&terms) || urgent;
         if let Some(progress) = progress {
             moved.push(next_move(n, progress));
         }
     }
-    reading.watched
+    (reading.watched, claim)
 }
 
 /// Waits until the replica moves; without a receiver afterwards when it was closed.

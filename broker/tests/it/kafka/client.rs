@@ -26,6 +26,15 @@ impl Client {
     }
 
     pub(crate) async fn send<R: Request>(&mut self, version: i16, request: &R) {
+        self.try_send(version, request).await.unwrap();
+    }
+
+    /// As [`Self::send`]; an error when the broker has closed the connection.
+    pub(crate) async fn try_send<R: Request>(
+        &mut self,
+        version: i16,
+        request: &R,
+    ) -> std::io::Result<()> {
         let mut w = Writer::frame();
         let header = RequestHeader {
             key: R::KEY,
@@ -36,7 +45,7 @@ impl Client {
         header.encode(&mut w);
         request.encode(&mut w, version);
         let frame = w.finish_frame().unwrap().concat();
-        self.0.write_all(&frame).await.unwrap();
+        self.0.write_all(&frame).await
     }
 
     pub(crate) async fn receive<R: Request>(&mut self, version: i16) -> R::Response {

@@ -3,10 +3,11 @@
 use kafka_wire::messages::fetch::{FetchPartition, FetchTopic, PartitionData, Request, Response};
 use kafka_wire::messages::list_offsets;
 use kafka_wire::{ErrorCode, Str};
+use tokio::time::timeout;
 
 use super::client::Client;
 use super::{T0, batch, create};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, LONG};
 
 fn fetch(offset: i64, max_wait_ms: i32) -> Request {
     Request {
@@ -172,4 +173,29 @@ async fn offsets_are_listed_by_place_and_by_time() {
             "asked for {asked}"
         );
     }
+}
+
+#[tokio::test]
+async fn clients_that_do_not_read_hold_up_no_other_and_are_let_go() {
+    let settings = [
+        "millrace.kafka.reply.bytes=1",
+        "millrace.kafka.full.stall.ms=100",
+    ];
+    let cluster = Cluster::start_with(1, &[], &settings).await;
+    create(&cluster, "t", 1, 1, &[]).await;
+    let mut client = Client::connect(&cluster, 0).await;
+    let large = batch(&["x".repeat(900_000).as_str()]);
+    assert_eq!(client.produce("t", large.clone()).await.error_code, 0);
+    let mut slow = Client::connect(&cluster, 0).await;
+    for _ in 0..40 {
+        // More than the sockets between take.
+        slow.send(12, &fetch(0, 0)).await;
+    }
+    let let_go = async {
+        while slow.try_send(12, &fetch(0, 0)).await.is_ok() {
+            let fetched = only(client.call(12, &fetch(0, 0)).await);
+            assert_eq!(bytes(fetched), large.len());
+        }
+    };
+    timeout(LONG, let_go).await.unwrap();
 }
