@@ -240,8 +240,8 @@ fn tell(event: Event, layout: &Layout, report: &mut Report<impl Write>) {
             status,
             restart_in,
         } => report.say(format_args!(
-            "broker {index} ended ({status}), starts again in {} s; see {}",
-            restart_in.as_secs(),
+            "broker {index} ended ({status}), starts again {}; see {}",
+            after(restart_in),
             layout.log_file(index).display()
         )),
         Event::NotStarted {
@@ -249,8 +249,8 @@ fn tell(event: Event, layout: &Layout, report: &mut Report<impl Write>) {
             error,
             restart_in,
         } => report.say(format_args!(
-            "broker {index} cannot be run ({error}), tried again in {} s",
-            restart_in.as_secs()
+            "broker {index} cannot be run ({error}), tried again {}",
+            after(restart_in)
         )),
     }
 }
@@ -265,6 +265,13 @@ fn open_data_dir(options: &Options, manifests: &Manifests) -> Result<DataDir, Er
         (None, None) => None,
     };
     let brokers = match asked {
+fn after(delay: Duration) -> String {
+    if delay.is_zero() {
+        return "at once".to_owned();
+    }
+    format!("in {} s", delay.as_secs())
+}
+
         None => None,
         Some(n) => match u16::try_from(n) {
             Ok(n) if (1..=layout::BROKERS_MAX).contains(&n) => Some(n),

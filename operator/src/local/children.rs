@@ -1,8 +1,8 @@
 //! The brokers as child processes: started, watched, started again when they die, stopped together.
 //!
 //! Does what a StatefulSet and its kubelet do for pods: a broker that ends without being told to is
-//! started again under the same identity on the same data, after a delay that grows while it keeps
-//! dying. Knows nothing of what a broker is.
+//! started again under the same identity on the same data: at once after a life of some length, after a
+//! delay that grows while it keeps dying young. Knows nothing of what a broker is.
 
 use std::io;
 use std::process::ExitStatus;
@@ -18,11 +18,12 @@ use tokio::time::{Instant, sleep, timeout};
 #[cfg(test)]
 mod tests;
 
-/// Delay before the first restart; doubled for each further death in a row.
+/// Delay before the restart after a second death in a row; doubled for each further one. The first
+/// costs nothing: somebody waits for what the child served.
 const RESTART_DELAY_MIN: Duration = Duration::from_secs(1);
 const RESTART_DELAY_MAX: Duration = Duration::from_secs(30);
-/// A child that lived this long starts again with the shortest delay.
-const HEALTHY_AFTER: Duration = Duration::from_secs(60);
+/// A child that lived this long did not die of how it was started: its death is the first of a row.
+const HEALTHY_AFTER: Duration = Duration::from_secs(5);
 /// Time from SIGTERM to SIGKILL.
 const STOP_GRACE: Duration = Duration::from_secs(30);
 /// Unread events; more than every child can have in flight.
@@ -129,7 +130,7 @@ async fn keep_running(
         let spawned = command().and_then(|mut c| c.kill_on_drop(true).spawn());
         let event = match spawned {
             Err(error) => {
-                deaths += 1;
+                deaths = deaths_in_row(deaths, Duration::ZERO);
                 let restart_in = restart_delay(deaths);
                 (
                     Event::NotStarted {
@@ -149,11 +150,7 @@ async fn keep_running(
                     status = child.wait() => status,
                     () = told_to_stop(&mut stop) => return end(child, &mut stop).await,
                 };
-                deaths = if started.elapsed() >= HEALTHY_AFTER {
-                    1
-                } else {
-                    deaths + 1
-                };
+                deaths = deaths_in_row(deaths, started.elapsed());
                 let restart_in = restart_delay(deaths);
                 match status {
                     Ok(status) => (
@@ -208,9 +205,21 @@ async fn end(mut child: Child, stop: &mut watch::Receiver<Stop>) {
     drop(child.kill().await);
 }
 
+/// Deaths in a row, with the one that ended a life of `lived`.
+fn deaths_in_row(before: u32, lived: Duration) -> u32 {
+    if lived >= HEALTHY_AFTER {
+        1
+    } else {
+        before.saturating_add(1)
+    }
+}
+
 /// Delay before the restart after `deaths` deaths in a row (from 1).
 fn restart_delay(deaths: u32) -> Duration {
+    let Some(doublings) = deaths.checked_sub(2) else {
+        return Duration::ZERO;
+    };
     RESTART_DELAY_MIN
-        .saturating_mul(1 << deaths.saturating_sub(1).min(16))
+        .saturating_mul(1 << doublings.min(16))
         .min(RESTART_DELAY_MAX)
 }

@@ -58,8 +58,15 @@ async fn program_that_is_missing_is_reported() {
 }
 
 #[test]
-fn restart_delay_doubles_up_to_its_bound() {
-    let delays: Vec<u64> = (1..=7).map(|n| restart_delay(n).as_secs()).collect();
-    assert_eq!(delays, [1, 2, 4, 8, 16, 30, 30]);
+fn first_death_costs_no_delay_and_each_further_one_in_a_row_doubles_it() {
+    let delays: Vec<u64> = (1..=8).map(|n| restart_delay(n).as_secs()).collect();
+    assert_eq!(delays, [0, 1, 2, 4, 8, 16, 30, 30]);
     assert_eq!(restart_delay(u32::MAX), RESTART_DELAY_MAX);
+}
+
+#[test]
+fn death_after_a_healthy_life_is_the_first_of_a_row() {
+    assert_eq!(deaths_in_row(5, HEALTHY_AFTER), 1);
+    assert_eq!(deaths_in_row(5, HEALTHY_AFTER / 2), 6);
+    assert_eq!(deaths_in_row(0, Duration::ZERO), 1);
 }
