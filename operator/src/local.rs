@@ -52,6 +52,9 @@ pub struct Options {
     pub port_offset: u16,
     /// Written once everything is served; removed at the stop.
     pub ready_file: Option<PathBuf>,
+    /// What one broker that had this machine for itself would let bodies of queues take
+    /// (`millrace.queue.memory.bytes`); the brokers share it.
+    pub queue_memory_bytes: usize,
     /// The program that runs one broker: `PROGRAM broker --config FILE --exit-with-parent`.
     pub program: PathBuf,
 }
@@ -298,6 +301,7 @@ fn lay_out(options: &Options, dir: &DataDir) -> Result<Layout, Error> {
 /// broker's log.
 fn check_ports(layout: &Layout) -> Result<(), Error> {
     for broker in 0..layout.brokers {
+        queue_memory_bytes: options.queue_memory_bytes,
         for (port, listener) in layout.ports.of(broker).into_iter().zip(LISTENERS) {
             let v4 = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let v6 = SocketAddr::from((Ipv6Addr::LOCALHOST, port));

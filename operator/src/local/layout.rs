@@ -22,6 +22,8 @@ pub struct Layout {
     pub voters: u16,
     pub data: PathBuf,
     pub ports: Ports,
+    /// Of the whole machine, for bodies of queues; each broker gets its part.
+    pub queue_memory_bytes: usize,
 }
 
 /// Ports of broker 0; broker i has each plus i.
@@ -130,12 +132,14 @@ impl Layout {
              offsets.topic.replication.factor={offsets}\n\
              min.insync.replicas={min_insync}\n\
              auto.create.topics.enable=true\n\
-             millrace.amqp.guest.loopback=true\n",
+             millrace.amqp.guest.loopback=true\n\
+             millrace.queue.memory.bytes={memory}\n",
             cluster = self.cluster_id,
             zone = Self::zone(i),
             dir = path_text(&self.broker_dir(i)),
             quorum = quorum.join(","),
             offsets = self.brokers.min(3),
+            memory = self.queue_memory_bytes / usize::from(self.brokers.max(1)),
         );
         if let Some(partitions) = defaults.partitions {
             text += &format!("num.partitions={partitions}\n");

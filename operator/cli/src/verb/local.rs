@@ -34,6 +34,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
         data: args.data,
         port_offset: args.port_offset,
         ready_file: args.ready_file,
+        queue_memory_bytes: broker::queue::Config::default().memory_bytes_max,
         program: std::env::current_exe().context("cannot find this program's own file")?,
     };
     runtime::one_thread(async move { Ok(local::run(options, std::io::stdout()).await?) })

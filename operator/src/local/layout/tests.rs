@@ -7,6 +7,7 @@ fn layout(brokers: u16) -> Layout {
         voters: voters(brokers),
         data: PathBuf::from("/data"),
         ports: Ports::moved(100, brokers).unwrap(),
+        queue_memory_bytes: 3000,
     }
 }
 
@@ -24,6 +25,24 @@ fn third_of_three_brokers_gets_its_own_ports_zone_and_the_whole_quorum() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
     }
+}
+
+#[test]
+fn brokers_of_one_machine_share_its_memory_unless_the_manifest_says_otherwise() {
+    let share = |brokers, spec: Option<&BrokerClusterSpec>| {
+        let text = layout(brokers).properties(0, spec);
+        let mut lines = text.lines().rev();
+        let value = lines.find_map(|l| l.strip_prefix("millrace.queue.memory.bytes="));
+        value.map(str::to_owned)
+    };
+    assert_eq!(share(1, None).as_deref(), Some("3000"));
+    assert_eq!(share(3, None).as_deref(), Some("1000"));
+    let spec = serde_json::json!({
+        "storage": { "size": "1Gi" }, "config": { "millrace.queue.memory.bytes": 7 },
+    });
+    let spec: BrokerClusterSpec = serde_json::from_value(spec).unwrap();
+    // The last of two equal keys wins.
+    assert_eq!(share(3, Some(&spec)).as_deref(), Some("7"));
 }
 
 #[test]
