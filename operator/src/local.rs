@@ -110,6 +110,9 @@ pub async fn run(options: Options, out: impl Write) -> Result<(), Error> {
         Some(path) => manifest::read(path)?,
         None => Manifests::default(),
     };
+    if let Some(file) = &options.ready_file {
+        check_ready_file(file)?;
+    }
     let dir = open_data_dir(&options, &manifests)?;
     let layout = lay_out(&options, &dir)?;
     refuse(manifests.too_large_for(layout.brokers))?;
@@ -258,6 +261,13 @@ fn tell(event: Event, layout: &Layout, report: &mut Report<impl Write>) {
     }
 }
 
+fn after(delay: Duration) -> String {
+    if delay.is_zero() {
+        return "at once".to_owned();
+    }
+    format!("in {} s", delay.as_secs())
+}
+
 // === preparation ===
 
 fn open_data_dir(options: &Options, manifests: &Manifests) -> Result<DataDir, Error> {
@@ -268,13 +278,6 @@ fn open_data_dir(options: &Options, manifests: &Manifests) -> Result<DataDir, Er
         (None, None) => None,
     };
     let brokers = match asked {
-fn after(delay: Duration) -> String {
-    if delay.is_zero() {
-        return "at once".to_owned();
-    }
-    format!("in {} s", delay.as_secs())
-}
-
         None => None,
         Some(n) => match u16::try_from(n) {
             Ok(n) if (1..=layout::BROKERS_MAX).contains(&n) => Some(n),
@@ -294,6 +297,7 @@ fn lay_out(options: &Options, dir: &DataDir) -> Result<Layout, Error> {
         voters: dir.cluster.voters,
         data: dir.path.clone(),
         ports: Ports::moved(offset, brokers).ok_or(Error::PortOffset { offset })?,
+        queue_memory_bytes: options.queue_memory_bytes,
     })
 }
 
@@ -301,7 +305,6 @@ fn lay_out(options: &Options, dir: &DataDir) -> Result<Layout, Error> {
 /// broker's log.
 fn check_ports(layout: &Layout) -> Result<(), Error> {
     for broker in 0..layout.brokers {
-        queue_memory_bytes: options.queue_memory_bytes,
         for (port, listener) in layout.ports.of(broker).into_iter().zip(LISTENERS) {
             let v4 = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let v6 = SocketAddr::from((Ipv6Addr::LOCALHOST, port));
@@ -372,12 +375,34 @@ fn refuse(problems: Vec<Problem>) -> Result<(), Error> {
     Err(manifest::Error::Invalid(problems).into())
 }
 
+// === the ready file ===
+
+/// Whether it can be written later, found out where it will first be written. What another process
+/// may have put at `file` itself stays.
+fn check_ready_file(file: &Path) -> Result<(), Error> {
+    let unusable = |source| Error::Write {
+        path: file.to_owned(),
+        source,
+    };
+    if file.is_dir() {
+        return Err(unusable(io::ErrorKind::IsADirectory.into()));
+    }
+    let beside = beside(file);
+    std::fs::write(&beside, "").map_err(unusable)?;
+    remove(&beside)
+}
+
+fn beside(file: &Path) -> PathBuf {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    beside.into()
+}
+
 /// Appears whole: written beside and renamed.
 fn write_ready_file(file: &Path, layout: &Layout) -> Result<(), Error> {
     let [kafka, amqp, admin] = [0, 1, 2].map(|n| layout.addresses(n).join(","));
     let text = format!("kafka={kafka}\namqp={amqp}\nadmin={admin}\n");
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".new");
+    let beside = beside(file);
     std::fs::write(&beside, text)
         .and_then(|()| std::fs::rename(&beside, file))
         .map_err(|source| Error::Write {

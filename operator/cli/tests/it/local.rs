@@ -46,8 +46,6 @@ impl Place {
             .arg(self.path("manifests"))
             .arg("--data")
             .arg(self.path("data"))
-            .arg("--ready-file")
-            .arg(self.path("ready"))
             .args(["--port-offset", &offset.to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -176,6 +174,18 @@ fn directory_that_cannot_be_made_is_told_in_one_sentence() {
     assert!(text.contains("--data"), "{text}");
 }
 
+#[test]
+fn ready_file_that_cannot_be_written_is_refused_before_anything_is_made() {
+    let place = Place::with(TOPIC);
+    for unwritable in ["nowhere/ready", "manifests"] {
+        let mut command = place.local(0);
+        let text = refused(command.arg("--ready-file").arg(place.path(unwritable)));
+        one_sentence(&text);
+        assert!(text.contains(unwritable), "{text}");
+        assert!(!place.path("data").exists());
+    }
+}
+
 /// A running local cluster. Killed when dropped, if it was not stopped.
 struct Cluster {
     child: Child,
@@ -188,13 +198,15 @@ struct Cluster {
 impl Cluster {
     /// Returns once everything is served.
     fn start(place: &Place, offset: &Offset) -> Self {
-        let mut child = place.local(offset.offset).spawn().unwrap();
+        let ready = place.path("ready");
+        let mut command = place.local(offset.offset);
+        let mut child = command.arg("--ready-file").arg(&ready).spawn().unwrap();
         let printed = BufReader::new(child.stdout.take().unwrap());
         let mut cluster = Self {
             child,
             printed,
             text: String::new(),
-            ready: place.path("ready"),
+            ready,
         };
         while !cluster.text.ends_with("Stop with Ctrl-C.\n") {
             if cluster.printed.read_line(&mut cluster.text).unwrap() == 0 {
