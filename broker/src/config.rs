@@ -8,16 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use api::config::{Refused, Scope, Unknown, catalogue};
 use machine::metadata::image::{Endpoint, Listener};
 use model::BrokerId;
 
 pub mod effective;
-mod known;
 mod properties;
 #[cfg(test)]
 mod tests;
-
-pub use known::Unknown;
 
 /// A broker's static configuration. Immutable after start; dynamic values live in the metadata image.
 #[derive(Clone, Debug)]
@@ -72,11 +70,9 @@ pub enum Invalid {
         key: &'static str,
         example: &'static str,
     },
-    /// A value that its key cannot have, in Kafka's words.
+    /// A value that its key cannot have, in Kafka's words, or a key of our own that there is not.
     #[error("{0}; correct it in the configuration")]
-    Refused(#[from] api::config::Refused),
-    #[error("there is no configuration key {key}: {advice}")]
-    UnknownKey { key: String, advice: String },
+    Refused(#[from] Refused),
     #[error("{key}={value} is not valid: {reason}")]
     Value {
         key: String,
@@ -105,7 +101,7 @@ impl Config {
     }
 
     fn from_settings(settings: BTreeMap<String, String>) -> Result<Self, Invalid> {
-        let unknown = known::check(&settings)?;
+        let unknown = unknown(&settings)?;
         let given = properties::Settings(&settings);
         let node_id = given.number("node.id", "0", 0..=i32::MAX)?;
         let listeners = given.endpoints(
@@ -250,6 +246,16 @@ impl Config {
             .and_then(|text| text.trim().parse().ok())
             .map_or(default, Duration::from_millis)
     }
+}
+
+/// Keys that nothing reads, when all else is as it should be.
+fn unknown(settings: &BTreeMap<String, String>) -> Result<Vec<Unknown>, Refused> {
+    let catalogue = catalogue(Scope::Broker);
+    let mut unknown = Vec::new();
+    for (key, value) in settings {
+        unknown.extend(catalogue.check_given(key, value)?);
+    }
+    Ok(unknown)
 }
 
 /// A listener that is bound but not advertised is advertised as bound.

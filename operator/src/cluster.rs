@@ -31,6 +31,8 @@ mod validated;
 
 use validated::Cluster;
 
+pub(crate) use validated::check_name;
+
 /// Reason of a roll that may not go on.
 const ROLL_BLOCKED: &str = "RollBlocked";
 /// Between looks while something is under way.

@@ -30,7 +30,7 @@ mod report;
 use children::{Children, Event};
 use data_dir::DataDir;
 use layout::{LISTENERS, Layout, Ports};
-use manifest::{Manifests, Problem};
+use manifest::Manifests;
 use report::Report;
 
 /// Brokers of a new cluster when neither `--brokers` nor a BrokerCluster says.
@@ -115,7 +115,7 @@ pub async fn run(options: Options, out: impl Write) -> Result<(), Error> {
     }
     let dir = open_data_dir(&options, &manifests)?;
     let layout = lay_out(&options, &dir)?;
-    refuse(manifests.too_large_for(layout.brokers))?;
+    manifests.fit(layout.brokers)?;
     check_ports(&layout)?;
     dir.keep()?;
     prepare(&layout, &manifests, options.ready_file.as_deref())?;
@@ -190,10 +190,14 @@ async fn bring_up(
     for line in &manifests.skipped {
         report.say(format_args!("skipped, not a Millrace resource: {line}"));
     }
+    for problem in &manifests.unread {
+        report.say(problem);
+    }
     let names = manifests.names();
     report.table(names.iter().map(String::as_str));
     let brokers = usize::from(layout.brokers);
-    refuse(apply::apply(admin, manifests, brokers, report).await)
+    let refused = apply::apply(admin, manifests, brokers, report).await;
+    Ok(manifest::refuse(refused)?)
 }
 
 /// Returns once every broker says that it is ready.
@@ -366,13 +370,6 @@ fn start(layout: &Layout, program: PathBuf) -> Children {
             .process_group(0);
         Ok(command)
     })
-}
-
-fn refuse(problems: Vec<Problem>) -> Result<(), Error> {
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(manifest::Error::Invalid(problems).into())
 }
 
 // === the ready file ===

@@ -6,6 +6,7 @@
 
 mod definition;
 mod effective;
+mod given;
 mod rule;
 pub mod topic;
 
@@ -14,6 +15,7 @@ use std::sync::LazyLock;
 
 pub use definition::{Definition, Kind, UpdateMode};
 pub use effective::{Effective, Layers, Source, Synonym};
+pub use given::Unknown;
 pub use rule::Rule;
 
 /// What a key belongs to.
@@ -29,6 +31,9 @@ pub enum Scope {
 pub enum Refused {
     #[error("Unknown {} config name: {name}", match scope { Scope::Topic => "topic", Scope::Broker => "broker", Scope::Group => "group" })]
     Unknown { scope: Scope, name: String },
+    /// A key of our own that there is not.
+    #[error("there is no configuration key {name}: {advice}")]
+    Misnamed { name: String, advice: String },
     #[error("Invalid value {value} for configuration {name}: {reason}")]
     Value {
         name: String,

@@ -106,7 +106,9 @@ fn check_dynamic(resource: &ConfigResource, name: &str) -> Result<(), Failure> {
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         let code = match refused {
-            Refused::Unknown { .. } | Refused::Value { .. } => ErrorCode::InvalidConfig,
+            Refused::Unknown { .. } | Refused::Misnamed { .. } | Refused::Value { .. } => {
+                ErrorCode::InvalidConfig
+            }
             Refused::ReadOnly { .. } | Refused::PerBrokerOnly { .. } => ErrorCode::InvalidRequest,
         };
         Self::new(code, refused.to_string())

@@ -57,16 +57,7 @@ pub(super) fn validate(
 ) -> Result<Cluster, Refusal> {
     let spec = &cluster.spec;
     let name = cluster.name_any();
-    if name.len() > NAME_MAX {
-        return Err(Refusal {
-            field: "name",
-            reason: "NameTooLong",
-            message: format!(
-                "metadata.name has {} bytes, at most {NAME_MAX} fit the names of pods",
-                name.len()
-            ),
-        });
-    }
+    check_name(&name)?;
     let uid = cluster.uid().unwrap_or_default();
     let made = made.unwrap_or_else(|| Made {
         cluster_id: uid.clone(),
@@ -114,6 +105,22 @@ fn voters(replicas: i32) -> i32 {
     let n = replicas.clamp(1, VOTERS_MAX);
     n - i32::from(n % 2 == 0)
 }
+/// # Errors
+/// The objects made for a cluster of this name could not be named after it.
+pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
+    if name.len() <= NAME_MAX {
+        return Ok(());
+    }
+    Err(Refusal {
+        field: "name",
+        reason: "NameTooLong",
+        message: format!(
+            "metadata.name has {} bytes, at most {NAME_MAX} fit the names of pods",
+            name.len()
+        ),
+    })
+}
+
 
 fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> {
     let spec = &cluster.spec;

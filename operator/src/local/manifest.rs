@@ -1,7 +1,8 @@
 //! Manifests from files: what `-f` names, read as the API server would take it.
 //!
-//! Owns finding the files, the judgement of single resources (by [`crds::admission`]) and of the set
-//! (names used once, one cluster). Every complaint carries file and line. Never looks at a cluster.
+//! Owns finding the files, the judgement of single resources (by [`crds::admission`] and the catalogue of
+//! config keys) and of the set (names used once, one cluster that it fits). Every complaint carries file and
+//! line. Never looks at a cluster.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +17,7 @@ use crds::topic::Topic;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+mod brokers;
 mod document;
 mod set;
 #[cfg(test)]
@@ -35,6 +37,8 @@ pub struct Manifests {
     pub queues: Vec<Located<Queue>>,
     pub exchanges: Vec<Located<Exchange>>,
     pub groups: Vec<Located<ConsumerGroup>>,
+    /// Config keys that are taken and that no broker reads.
+    pub unread: Vec<Problem>,
     /// Objects that are not this program's to apply, as `file:line: kind name`.
     pub skipped: Vec<String>,
 }
@@ -120,22 +124,15 @@ impl Manifests {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
 
-    /// What cannot be on so many brokers, known before any of them runs.
-    #[must_use]
-    pub fn too_large_for(&self, brokers: u16) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        for Located { resource, document } in &self.topics {
-            if let Some(factor) = resource.spec.replication_factor
-                && factor > i32::from(brokers)
-            {
-                let reason =
-                    format!("{factor} replicas need {factor} brokers; this cluster has {brokers}");
-                problems.push(document.problem("spec.replicationFactor", reason));
-            }
-        }
-        problems
+/// # Errors
+/// The problems, if there are any.
+pub(super) fn refuse(problems: Vec<Problem>) -> Result<(), Error> {
+    if problems.is_empty() {
+        return Ok(());
     }
+    Err(Error::Invalid(problems))
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {

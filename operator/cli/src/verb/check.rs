@@ -17,8 +17,14 @@ pub(crate) struct Args {
 /// Prints how many resources are right, or every problem as `file:line: field: reason`.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let manifests = manifest::read(&args.manifests)?;
+    if let Some(brokers) = manifests.brokers() {
+        manifests.fit(brokers)?;
+    }
     for line in &manifests.skipped {
         output::print(&format!("skipped, not a Millrace resource: {line}\n"))?;
+    }
+    for problem in &manifests.unread {
+        output::print(&format!("{problem}\n"))?;
     }
     output::print(&format!("{} resources are right\n", manifests.len()))
 }

@@ -9,7 +9,7 @@ use crds::topic::Topic;
 use kube::ResourceExt;
 
 use super::document::Document;
-use super::{Located, Manifests, Place, Problem, Seen};
+use super::{Located, Manifests, Place, Problem, Seen, brokers};
 
 #[derive(Default)]
 pub(super) struct Builder {
@@ -35,6 +35,9 @@ impl Builder {
             return self.problems.push(problem);
         }
         self.named("BrokerCluster", &name, document);
+        let verdict = brokers::judge_cluster(&located);
+        self.problems.extend(verdict.refused);
+        self.manifests.unread = verdict.unread;
         self.manifests.cluster = Some(located);
     }
 
@@ -46,6 +49,7 @@ impl Builder {
         self.named("Topic", &topic.name_any(), document);
         self.object(format!("topic '{}'", topic.broker_name()), document);
         self.reference(&topic.spec.cluster_ref.name, document);
+        self.problems.extend(brokers::judge_topic(&located));
         self.manifests.topics.push(located);
     }
 

@@ -30,6 +30,16 @@ spec:
   partitions: 12
 ";
 
+const CLUSTER: &str = "\
+apiVersion: millrace.dev/v1alpha1
+kind: BrokerCluster
+metadata:
+  name: market
+spec:
+  storage:
+    size: 1Gi
+";
+
 #[test]
 fn files_of_a_directory_are_read_in_order_and_strangers_skipped() {
     let dir = tempfile::tempdir().unwrap();
@@ -130,35 +140,84 @@ fn name_used_twice_says_where_the_first_is() {
 
 #[test]
 fn reference_to_a_cluster_that_is_not_there_is_refused() {
-    let cluster = "\
-apiVersion: millrace.dev/v1alpha1
-kind: BrokerCluster
-metadata:
-  name: market
-spec:
-  storage:
-    size: 1Gi
-";
-    let problems = problems(&format!("{cluster}---\n{TOPIC}"));
+    let problems = problems(&format!("{CLUSTER}---\n{TOPIC}"));
     assert_eq!(
         problems,
         ["m.yaml:15: spec.clusterRef.name: no BrokerCluster 'shop' here; there is 'market'"]
     );
 }
 
-#[test]
-fn replication_factor_above_the_brokers_is_told_before_any_runs() {
+/// Problems with `yaml` on so many brokers, as `line: field`.
+fn too_large(yaml: &str, brokers: u16) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(
-        dir.path().join("m.yaml"),
-        format!("{TOPIC}  replicationFactor: 3\n"),
-    )
-    .unwrap();
-    let manifests = read(dir.path()).unwrap();
-    assert!(manifests.too_large_for(3).is_empty());
-    let problem = manifests.too_large_for(2).remove(0);
+    fs::write(dir.path().join("m.yaml"), yaml).unwrap();
+    match read(dir.path()).unwrap().fit(brokers) {
+        Ok(()) => Vec::new(),
+        Err(Error::Invalid(problems)) => problems
+            .iter()
+            .map(|p| format!("{}: {}", p.place.line, p.field))
+            .collect(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn replicas_above_the_brokers_are_told_before_any_runs() {
+    let topic = format!("{TOPIC}  replicationFactor: 3\n");
+    assert!(too_large(&topic, 3).is_empty());
+    assert_eq!(too_large(&topic, 2), ["9: spec.replicationFactor"]);
+    // A topic that does not say has as many replicas as there are brokers, up to three.
+    let topic = format!("{TOPIC}  minInSync: 2\n");
+    assert!(too_large(&topic, 2).is_empty());
+    assert_eq!(too_large(&topic, 1), ["9: spec.minInSync"]);
+    let both = format!(
+        "{CLUSTER}  defaults:\n    replicationFactor: 2\n---\n{}  minInSync: 3\n",
+        TOPIC.replace("shop", "market")
+    );
+    assert_eq!(too_large(&both, 3), ["19: spec.minInSync"]);
     assert_eq!(
-        (problem.place.line, problem.field.as_str()),
-        (9, "spec.replicationFactor")
+        too_large(&both, 1),
+        ["9: spec.defaults.replicationFactor", "19: spec.minInSync"]
+    );
+}
+
+#[test]
+fn config_that_brokers_would_refuse_is_named_by_line() {
+    let cluster = format!(
+        "{CLUSTER}  config:\n    num.network.threads: many\n    millrace.peer.suspekt.ms: 1\n"
+    );
+    assert_eq!(
+        problems(&cluster),
+        [
+            "m.yaml:9: spec.config.num.network.threads: Invalid value many for configuration num.network.threads: Not a number of type INT",
+            "m.yaml:10: spec.config.millrace.peer.suspekt.ms: there is no configuration key millrace.peer.suspekt.ms: write millrace.peer.suspect.ms or remove it",
+        ]
+    );
+    let topic = format!("{TOPIC}  config:\n    retention.mz: 1\n");
+    assert_eq!(
+        problems(&topic),
+        ["m.yaml:10: spec.config.retention.mz: Unknown topic config name: retention.mz"]
+    );
+}
+
+#[test]
+fn config_that_no_broker_reads_is_told_and_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let yaml = format!("{CLUSTER}  config:\n    num.partition: 3\n");
+    fs::write(dir.path().join("m.yaml"), yaml).unwrap();
+    let unread = read(dir.path()).unwrap().unread.remove(0).to_string();
+    assert!(
+        unread.ends_with("m.yaml:9: spec.config.num.partition: no broker reads this; write num.partitions or remove it"),
+        "{unread}"
+    );
+}
+
+#[test]
+fn cluster_whose_name_pods_cannot_carry_is_refused() {
+    let problems = problems(&CLUSTER.replace("market", &"x".repeat(41)));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].starts_with("m.yaml:4: metadata.name: "),
+        "{problems:?}"
     );
 }

@@ -1,11 +1,8 @@
-//! What is given in the file, against the catalogue: every value of a known key is of its type and in its
-//! range, and a key that nobody knows is told.
+//! What is given to brokers in their file, against the catalogue: every value of a known key is of its type
+//! and in its range, and a key that nobody knows is told. For the broker that starts and for whoever writes
+//! its file.
 
-use std::collections::BTreeMap;
-
-use api::config::{Catalogue, Scope, catalogue};
-
-use super::Invalid;
+use super::{Catalogue, Refused};
 
 /// Keys of our own begin with this: one that nobody knows is a mistake. Others may be meant for a part of
 /// Kafka that is not here, or for a plug-in.
@@ -13,7 +10,7 @@ const OWN: &str = "millrace.";
 /// A name that differs in more letters is another name.
 const TYPOS_MAX: usize = 3;
 
-/// A key of the file that nothing reads.
+/// A key that nothing reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     pub key: String,
@@ -21,39 +18,38 @@ pub struct Unknown {
     pub nearest: Option<&'static str>,
 }
 
-/// Keys that nothing reads, when all else is as it should be.
-pub(super) fn check(given: &BTreeMap<String, String>) -> Result<Vec<Unknown>, Invalid> {
-    let catalogue = catalogue(Scope::Broker);
-    let mut unknown = Vec::new();
-    for (key, value) in given {
-        if catalogue.get(key).is_some() {
-            catalogue.check(key, value)?;
-            continue;
+impl Catalogue {
+    /// Whether `key=value` can be in a file of these keys. `Some`: it can, and nothing reads it.
+    ///
+    /// # Errors
+    /// A value that the key cannot have; a key of our own that there is not.
+    pub fn check_given(&self, key: &str, value: &str) -> Result<Option<Unknown>, Refused> {
+        if self.get(key).is_some() {
+            return self.check(key, value).map(|_| None);
         }
-        let nearest = nearest(catalogue, key);
+        let nearest = self.nearest(key);
         if key.starts_with(OWN) {
-            return Err(Invalid::UnknownKey {
-                key: key.clone(),
+            return Err(Refused::Misnamed {
+                name: key.to_owned(),
                 advice: nearest.map_or_else(
                     || "remove it".to_owned(),
                     |nearest| format!("write {nearest} or remove it"),
                 ),
             });
         }
-        unknown.push(Unknown {
-            key: key.clone(),
+        Ok(Some(Unknown {
+            key: key.to_owned(),
             nearest,
-        });
+        }))
     }
-    Ok(unknown)
-}
 
-fn nearest(catalogue: &'static Catalogue, key: &str) -> Option<&'static str> {
-    let distances = catalogue
-        .public()
-        .map(|known| (distance(known.name, key), known.name));
-    let (typos, name) = distances.min()?;
-    (typos <= TYPOS_MAX).then_some(name)
+    fn nearest(&self, key: &str) -> Option<&'static str> {
+        let distances = self
+            .public()
+            .map(|known| (distance(known.name, key), known.name));
+        let (typos, name) = distances.min()?;
+        (typos <= TYPOS_MAX).then_some(name)
+    }
 }
 
 /// Letters to insert, remove or change to make one of the other (Levenshtein).
