@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::Toleration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -136,6 +137,16 @@ pub struct BrokerClusterSpec {
     /// Compute resources of each broker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+    /// Labels that the brokers' nodes must have. Among these nodes brokers are still spread over racks
+    /// and machines. A broker whose volume lies on one node cannot leave it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints of nodes that the brokers run on all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub tolerations: Vec<Toleration>,
     /// How a change that needs a restart reaches the brokers.
     #[serde(default)]
     pub update: Update,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crds::broker_cluster::{
     ADMIN_PORT, BrokerCluster, PEER_PORT, PullSecret, Resources, Storage, UsersSecret,
 };
+use k8s_openapi::api::core::v1::Toleration;
 use kube::ResourceExt;
 
 use super::made::Made;
@@ -38,6 +39,8 @@ pub(super) struct Cluster {
     pub(super) storage: Storage,
     pub(super) zone_label: String,
     pub(super) resources: Option<Resources>,
+    pub(super) node_selector: BTreeMap<String, String>,
+    pub(super) tolerations: Vec<Toleration>,
     pub(super) kafka_port: i32,
     pub(super) amqp_port: i32,
     /// Users file of the AMQP listener.
@@ -90,6 +93,8 @@ pub(super) fn validate(
         storage: spec.storage.clone(),
         zone_label: spec.rack.key.clone(),
         resources: spec.resources.clone(),
+        node_selector: spec.node_selector.clone(),
+        tolerations: spec.tolerations.clone(),
         kafka_port: spec.listeners.kafka.port,
         amqp_port: spec.listeners.amqp.port,
         users: spec.amqp.as_ref().map(|a| a.users_secret.clone()),

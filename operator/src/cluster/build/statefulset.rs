@@ -120,6 +120,9 @@ fn template(cluster: &Cluster) -> PodTemplateSpec {
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(labels(cluster)),
+            node_selector: (!cluster.node_selector.is_empty())
+                .then(|| cluster.node_selector.clone()),
+            tolerations: (!cluster.tolerations.is_empty()).then(|| cluster.tolerations.clone()),
             ..ObjectMeta::default()
         }),
         spec: Some(PodSpec {

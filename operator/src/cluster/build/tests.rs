@@ -85,6 +85,32 @@ fn a_config_an_image_or_a_resource_is_another_target() {
 }
 
 #[test]
+fn pods_go_to_the_nodes_that_are_asked_for_and_are_still_spread_over_them() {
+    let plain = built(plain());
+    let placed = json!({
+        "storage": { "size": "1Gi" },
+        "nodeSelector": { "pool": "brokers" },
+        "tolerations": [{ "key": "dedicated", "operator": "Equal", "value": "brokers", "effect": "NoSchedule" }],
+    });
+    let placed = built(placed);
+    assert_ne!(
+        statefulset::target_of(&placed),
+        statefulset::target_of(&plain)
+    );
+    let pod = |set: StatefulSet| set.spec.unwrap().template.spec.unwrap();
+    let (plain, placed) = (pod(plain), pod(placed));
+    assert_eq!(placed.node_selector.unwrap()["pool"], "brokers");
+    let tolerations = placed.tolerations.unwrap();
+    assert_eq!(tolerations[0].effect.as_deref(), Some("NoSchedule"));
+    assert_eq!(
+        placed.topology_spread_constraints,
+        plain.topology_spread_constraints
+    );
+    // As before the fields were there: an operator that knows them restarts nobody by itself.
+    assert_eq!((plain.node_selector, plain.tolerations), (None, None));
+}
+
+#[test]
 fn every_object_is_owned_by_the_cluster_and_selects_its_pods() {
     let v = validate(&cluster(plain()), "millrace:1", None).unwrap();
     let objects = [
