@@ -11,8 +11,8 @@ pub struct Args {
     /// Image of brokers whose BrokerCluster names none.
     #[arg(long, env = "MILLRACE_BROKER_IMAGE", default_value = "millrace:latest")]
     pub broker_image: String,
-    /// Where /metrics and /healthz are served.
-    #[arg(long, default_value = "0.0.0.0:8080")]
+    /// Where /metrics and /healthz are served. [::] is every address, IPv4 and IPv6.
+    #[arg(long, default_value = "[::]:8080")]
     pub listen: SocketAddr,
     /// Namespace of the Lease by which one of several operators leads; without it this one leads.
     #[arg(long, env = "MILLRACE_LEASE_NAMESPACE")]

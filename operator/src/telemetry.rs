@@ -1,6 +1,7 @@
 //! `/metrics` and `/healthz` of the operator.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -10,10 +11,14 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use prometheus_client::registry::Registry;
+use tokio::net::TcpListener;
+
+#[cfg(test)]
+mod tests;
 
 /// Serves until the future is dropped.
 pub(crate) async fn serve(address: SocketAddr, registry: Registry) -> anyhow::Result<()> {
-    let listener = tokio::net::TcpListener::bind(address)
+    let listener = bind(address)
         .await
         .with_context(|| format!("cannot listen at {address} for /metrics and /healthz"))?;
     let app = Router::new()
@@ -23,6 +28,21 @@ pub(crate) async fn serve(address: SocketAddr, registry: Registry) -> anyhow::Re
     axum::serve(listener, app)
         .await
         .context("the metrics server stopped")
+}
+
+/// `[::]` takes IPv4 too; a machine without IPv6 serves IPv4 alone.
+async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(error) if address.ip().is_unspecified() && lacks_ipv6(&error) => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    }
+}
+
+fn lacks_ipv6(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
 }
 
 async fn metrics(State(registry): State<Arc<Registry>>) -> impl IntoResponse {

@@ -151,10 +151,11 @@ fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> 
     set("cluster.id", v.cluster_id.clone());
     set("log.dirs", "/var/lib/millrace/data".to_owned());
     set("controller.quorum.voters", voters.join(","));
+    // Without a host: every address, IPv4 and IPv6, whichever the cluster gives its pods.
     set(
         "listeners",
         format!(
-            "KAFKA://0.0.0.0:{},AMQP://0.0.0.0:{},ADMIN://0.0.0.0:{ADMIN_PORT},PEER://0.0.0.0:{PEER_PORT}",
+            "KAFKA://:{},AMQP://:{},ADMIN://:{ADMIN_PORT},PEER://:{PEER_PORT}",
             v.kafka_port, v.amqp_port
         ),
     );

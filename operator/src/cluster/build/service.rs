@@ -6,11 +6,15 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Cluster, metadata, selector};
 
+/// Both families where the cluster has both, else the one that it has.
+const IP_FAMILIES: &str = "PreferDualStack";
+
 /// Where clients start: brokers that are ready.
 pub(in crate::cluster) fn clients(cluster: &Cluster) -> Service {
     Service {
         metadata: metadata(cluster, cluster.name.clone()),
         spec: Some(ServiceSpec {
+            ip_family_policy: Some(IP_FAMILIES.to_owned()),
             selector: Some(selector(cluster)),
             ports: Some(vec![
                 port("kafka", cluster.kafka_port),
@@ -29,6 +33,7 @@ pub(in crate::cluster) fn brokers(cluster: &Cluster) -> Service {
         spec: Some(ServiceSpec {
             cluster_ip: Some("None".to_owned()),
             publish_not_ready_addresses: Some(true),
+            ip_family_policy: Some(IP_FAMILIES.to_owned()),
             selector: Some(selector(cluster)),
             ports: Some(vec![
                 port("kafka", cluster.kafka_port),

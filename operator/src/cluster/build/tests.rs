@@ -111,6 +111,15 @@ fn pods_go_to_the_nodes_that_are_asked_for_and_are_still_spread_over_them() {
 }
 
 #[test]
+fn services_have_an_address_of_every_family_that_the_cluster_has() {
+    let v = validate(&cluster(plain()), "millrace:1", None).unwrap();
+    for service in [service::clients(&v), service::brokers(&v)] {
+        let policy = service.spec.unwrap().ip_family_policy;
+        assert_eq!(policy.as_deref(), Some("PreferDualStack"));
+    }
+}
+
+#[test]
 fn every_object_is_owned_by_the_cluster_and_selects_its_pods() {
     let v = validate(&cluster(plain()), "millrace:1", None).unwrap();
     let objects = [

@@ -68,7 +68,7 @@ fn configs_of_the_user_are_in_the_file_beside_those_of_the_operator() {
     let text = v.properties_text();
     assert!(text.contains("log.segment.bytes=1048576\n"), "{text}");
     assert!(
-        text.contains("listeners=KAFKA://0.0.0.0:19092,AMQP://0.0.0.0:5672,"),
+        text.contains("listeners=KAFKA://:19092,AMQP://:5672,ADMIN://:9644,PEER://:7644\n"),
         "{text}"
     );
     assert!(text.contains("cluster.id=u-1\n"), "{text}");
