@@ -74,6 +74,10 @@ impl Reconciler for Brokers {
         let target = apply::apply(&self.desk.client, &cluster).await?;
         let pods = pods::list(&self.desk.client, &cluster).await?;
         pods::place(&self.desk.client, &cluster, &pods).await?;
+        // While one is missing nobody knows which configuration it will name.
+        if i32::try_from(pods.len()).is_ok_and(|n| n >= cluster.replicas) {
+            apply::prune(&self.desk.client, &cluster, &pods).await?;
+        }
 
         let admin = self.desk.directory.admin(&namespace, &cluster.name).ok();
         let seen = match &admin {

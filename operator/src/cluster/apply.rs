@@ -1,17 +1,18 @@
-//! Puts the built objects into Kubernetes by server-side apply.
+//! Puts the built objects into Kubernetes by server-side apply, and takes away what they replaced.
 
 use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::build::{config_map, pdb, service, service_account, statefulset};
 use super::validated::Cluster;
-use crate::MANAGER;
 use crate::error::{Doing, Error};
+use crate::{CLUSTER_LABEL, MANAGER};
 
 /// Applies all; returns the target that every pod should run.
 pub(super) async fn apply(client: &Client, cluster: &Cluster) -> Result<String, Error> {
@@ -44,6 +45,21 @@ pub(super) async fn apply(client: &Client, cluster: &Cluster) -> Result<String, 
     .await?;
     one(client, &set, "apply the StatefulSet").await?;
     Ok(target)
+}
+
+/// Deletes configurations that no pod runs with any more. `pods` are those of now: a pod that is made
+/// later is made from the template applied before.
+pub(super) async fn prune(client: &Client, cluster: &Cluster, pods: &[Pod]) -> Result<(), Error> {
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), &cluster.namespace);
+    let params = ListParams::default().labels(&format!("{CLUSTER_LABEL}={}", cluster.name));
+    let there = api.list(&params).await.doing("list the ConfigMaps")?;
+    for map in config_map::unused(cluster, &there.items, pods) {
+        match api.delete(&map.name_any(), &DeleteParams::default()).await {
+            Err(kube::Error::Api(e)) if e.code == 404 => {}
+            answer => answer.doing("delete a ConfigMap").map(drop)?,
+        }
+    }
+    Ok(())
 }
 
 async fn one<K>(client: &Client, object: &K, doing: &'static str) -> Result<(), Error>

@@ -9,6 +9,7 @@ use super::validated::Cluster;
 use crate::{CLUSTER_LABEL, MANAGER};
 
 pub(super) mod config_map;
+mod fingerprint;
 pub(super) mod pdb;
 pub(super) mod service;
 pub(super) mod service_account;
@@ -17,7 +18,7 @@ pub(super) mod statefulset;
 #[cfg(test)]
 mod tests;
 
-/// On a pod: hash of the template and configuration that it was made from.
+/// On a pod: hash of the template that it was made from, which names its configuration.
 pub(super) const TARGET: &str = "millrace.dev/target";
 /// On the StatefulSet and on the volumes' claims: the cluster's id, fixed when it is made.
 pub(super) const CLUSTER_ID: &str = "millrace.dev/cluster-id";

@@ -105,11 +105,6 @@ pub(super) fn validate(
     Ok(validated)
 }
 
-/// 1, 3 or 5: an even number survives no more failures than one fewer.
-fn voters(replicas: i32) -> i32 {
-    let n = replicas.clamp(1, VOTERS_MAX);
-    n - i32::from(n % 2 == 0)
-}
 /// # Errors
 /// The objects made for a cluster of this name could not be named after it.
 pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
@@ -126,6 +121,11 @@ pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     })
 }
 
+/// 1, 3 or 5: an even number survives no more failures than one fewer.
+fn voters(replicas: i32) -> i32 {
+    let n = replicas.clamp(1, VOTERS_MAX);
+    n - i32::from(n % 2 == 0)
+}
 
 fn properties(cluster: &BrokerCluster, v: &Cluster) -> BTreeMap<String, String> {
     let spec = &cluster.spec;

@@ -9,7 +9,6 @@
 //! downward-API file, and the broker gets it as a variable.
 
 use std::collections::BTreeMap;
-use std::hash::Hasher;
 
 use crds::broker_cluster::{ADMIN_PORT, PEER_PORT, PullSecret, Reclaim, Resources};
 use k8s_openapi::api::apps::v1::{
@@ -30,7 +29,8 @@ use serde_json::json;
 
 use super::super::validated::USERS_DIR;
 use super::{
-    Cluster, PLACED, RACK, TARGET, config_map, label_selector, labels, made, metadata, selector,
+    Cluster, PLACED, RACK, TARGET, config_map, fingerprint, label_selector, labels, made, metadata,
+    selector,
 };
 
 /// User and group of the brokers' process; nothing on the image belongs to it.
@@ -47,7 +47,8 @@ const BINARY: &str = "/millrace";
 
 pub(in crate::cluster) fn build(cluster: &Cluster) -> Result<StatefulSet, serde_json::Error> {
     let mut template = template(cluster);
-    let target = target(cluster, &template)?;
+    // All that a restart would change: the template names the configuration by its content.
+    let target = fingerprint::of(&serde_json::to_vec(&template)?);
     if let Some(meta) = &mut template.metadata {
         meta.annotations = Some(BTreeMap::from([(TARGET.to_owned(), target)]));
     }
@@ -95,34 +96,10 @@ pub(in crate::cluster) fn target_of(set: &StatefulSet) -> Option<&str> {
     annotations.get(TARGET).map(String::as_str)
 }
 
-/// Hash of all that a restart would change: the template and the configuration file.
-fn target(cluster: &Cluster, template: &PodTemplateSpec) -> Result<String, serde_json::Error> {
-    // FNV-1a: the same in every build, unlike the standard library's hasher.
-    struct Fnv(u64);
-    impl Hasher for Fnv {
-        fn finish(&self) -> u64 {
-            self.0
-        }
-
-        fn write(&mut self, bytes: &[u8]) {
-            for byte in bytes {
-                self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        }
-    }
-    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    hash.write(&serde_json::to_vec(template)?);
-    hash.write(cluster.properties_text().as_bytes());
-    Ok(format!("{:016x}", hash.finish()))
-}
-
 fn template(cluster: &Cluster) -> PodTemplateSpec {
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
             labels: Some(labels(cluster)),
-            node_selector: (!cluster.node_selector.is_empty())
-                .then(|| cluster.node_selector.clone()),
-            tolerations: (!cluster.tolerations.is_empty()).then(|| cluster.tolerations.clone()),
             ..ObjectMeta::default()
         }),
         spec: Some(PodSpec {
@@ -143,6 +120,9 @@ fn template(cluster: &Cluster) -> PodTemplateSpec {
                 ..PodSecurityContext::default()
             }),
             image_pull_secrets: pull_secrets(cluster),
+            node_selector: (!cluster.node_selector.is_empty())
+                .then(|| cluster.node_selector.clone()),
+            tolerations: (!cluster.tolerations.is_empty()).then(|| cluster.tolerations.clone()),
             topology_spread_constraints: Some(spread(cluster)),
             init_containers: Some(vec![await_rack(cluster)]),
             containers: vec![broker(cluster)],

@@ -4,6 +4,7 @@ use crate::cluster::validated::{
     validate,
 };
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::json;
 
 fn built(spec: serde_json::Value) -> StatefulSet {
@@ -82,6 +83,39 @@ fn a_config_an_image_or_a_resource_is_another_target() {
             "{change}"
         );
     }
+}
+
+/// A pod as the StatefulSet makes it.
+fn pod_of(spec: serde_json::Value) -> Pod {
+    Pod {
+        spec: built(spec).spec.unwrap().template.spec,
+        ..Pod::default()
+    }
+}
+
+#[test]
+fn a_pod_keeps_the_configuration_that_it_was_made_with_until_it_is_made_anew() {
+    let spec = |bytes: i64| json!({ "storage": { "size": "1Gi" }, "config": { "log.segment.bytes": bytes } });
+    let config =
+        |bytes| config_map::build(&validate(&cluster(spec(bytes)), "millrace:1", None).unwrap());
+    let (old, between, new) = (config(1), config(2), config(3));
+    assert_eq!(old.immutable, Some(true));
+    assert_eq!(config(1).metadata.name, old.metadata.name);
+    let mut foreign = old.clone();
+    foreign.metadata.name = Some("somebody-elses".to_owned());
+    foreign.metadata.owner_references = None;
+    let there = [old.clone(), between.clone(), new.clone(), foreign];
+    let now = validate(&cluster(spec(3)), "millrace:1", None).unwrap();
+
+    let rolling = [pod_of(spec(1)), pod_of(spec(3))];
+    assert_eq!(config_map::unused(&now, &there, &rolling), [&between]);
+    let rolled = [pod_of(spec(3)), pod_of(spec(3))];
+    assert_eq!(config_map::unused(&now, &there, &rolled), [&old, &between]);
+    // What the template names stays also before any pod does.
+    assert_eq!(
+        config_map::unused(&now, &[new], &[]),
+        Vec::<&ConfigMap>::new()
+    );
 }
 
 #[test]
