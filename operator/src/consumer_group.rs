@@ -13,6 +13,7 @@ use kube::ResourceExt;
 use crate::declared::{Declaration, Declared};
 use crate::error::{Doing, Error, found};
 use crate::metrics::Metrics;
+use crate::metrics::objectives::{Group, Objective};
 
 #[cfg(test)]
 mod tests;
@@ -82,15 +83,18 @@ impl Declared for ConsumerGroup {
     }
 
     fn measure(&self, metrics: &Metrics, gone: bool) {
-        let seconds = self
-            .spec
-            .slo
-            .as_ref()
-            .filter(|_| !gone)
-            .and_then(|slo| slo.max_lag_time)
-            .map(crds::duration::Duration::as_secs_f64);
-        let namespace = self.namespace().unwrap_or_default();
-        metrics.slo(&namespace, self.cluster(), self.id(), seconds);
+        let group = Group {
+            namespace: self.namespace().unwrap_or_default(),
+            cluster: self.cluster().to_owned(),
+            group: self.id().to_owned(),
+        };
+        let slo = self.spec.slo.as_ref().filter(|_| !gone);
+        let objective = slo.map(|slo| Objective {
+            topics: self.spec.topics.clone(),
+            lag_seconds: slo.max_lag_time.map(crds::duration::Duration::as_secs_f64),
+            lag_records: slo.max_lag_records,
+        });
+        metrics.objectives().set(group, objective);
     }
 }
 

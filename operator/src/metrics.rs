@@ -9,7 +9,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use std::sync::atomic::AtomicU64;
+
+pub(crate) mod objectives;
+
+use objectives::Objectives;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -21,7 +24,7 @@ struct Families {
     reconciles: Family<Reconciled, Counter>,
     seconds: Family<Kinds, Histogram>,
     ready: Family<Object, Gauge>,
-    slo: Family<Group, Gauge<f64, AtomicU64>>,
+    objectives: Objectives,
     leader: Gauge,
 }
 
@@ -44,13 +47,6 @@ struct Object {
     name: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Group {
-    namespace: String,
-    cluster: String,
-    group: String,
-}
-
 impl Metrics {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let families = Families {
@@ -59,7 +55,7 @@ impl Metrics {
                 Histogram::new(exponential_buckets(0.001, 4.0, 9))
             }),
             ready: Family::default(),
-            slo: Family::default(),
+            objectives: Objectives::register(registry),
             leader: Gauge::default(),
         };
         registry.register(
@@ -76,11 +72,6 @@ impl Metrics {
             "millrace_resource_ready",
             "1 while the resource's Ready condition holds",
             families.ready.clone(),
-        );
-        registry.register(
-            "millrace_group_slo_lag_seconds",
-            "Greatest lag in time that a ConsumerGroup allows",
-            families.slo.clone(),
         );
         registry.register(
             "millrace_operator_leader",
@@ -124,21 +115,9 @@ impl Metrics {
         }
     }
 
-    /// `None`: the group has no objective any more.
-    pub(crate) fn slo(&self, namespace: &str, cluster: &str, group: &str, seconds: Option<f64>) {
-        let labels = Group {
-            namespace: namespace.to_owned(),
-            cluster: cluster.to_owned(),
-            group: group.to_owned(),
-        };
-        match seconds {
-            Some(seconds) => {
-                self.families.slo.get_or_create(&labels).set(seconds);
-            }
-            None => {
-                self.families.slo.remove(&labels);
-            }
-        }
+    /// How far behind groups may be.
+    pub(crate) fn objectives(&self) -> &Objectives {
+        &self.families.objectives
     }
 
     pub(crate) fn leads(&self, leads: bool) {
