@@ -68,6 +68,29 @@ pub(crate) trait Declared: Kind {
     fn measure(&self, _: &Metrics, _gone: bool) {}
 }
 
+/// What [`Declared`] asks of a resource where its kind has the fields `spec.clusterRef`,
+/// `spec.deletionPolicy` and `status.origin`; the rest is its identity.
+macro_rules! told_by_its_fields {
+    (|$self:ident| $identity:expr) => {
+        fn cluster(&self) -> &str {
+            &self.spec.cluster_ref.name
+        }
+
+        fn identity(&$self) -> (&str, &str) {
+            $identity
+        }
+
+        fn policy(&self) -> Option<crds::deletion::DeletionPolicy> {
+            self.spec.deletion_policy
+        }
+
+        fn origin(&self) -> Option<crds::deletion::Origin> {
+            self.status.as_ref().and_then(|s| s.origin)
+        }
+    };
+}
+pub(crate) use told_by_its_fields;
+
 /// What a look found and the steps did.
 pub(crate) struct Declaration<S> {
     pub(crate) status: S,

@@ -4,30 +4,16 @@ use std::collections::BTreeSet;
 
 use api::admin;
 use api::client::Admin;
-use crds::deletion::{DeletionPolicy, Origin};
+use crds::deletion::Origin;
 use crds::exchange::{Binding, BindingState, BindingStatus, Exchange, ExchangeStatus};
 
-use crate::declared::{Declaration, Declared, make_vhost};
+use crate::declared::{Declaration, Declared, make_vhost, told_by_its_fields};
 use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::exchange::{binding, plan};
 
 impl Declared for Exchange {
-    fn cluster(&self) -> &str {
-        &self.spec.cluster_ref.name
-    }
-
-    fn identity(&self) -> (&str, &str) {
-        (&self.spec.vhost, self.broker_name())
-    }
-
-    fn policy(&self) -> Option<DeletionPolicy> {
-        self.spec.deletion_policy
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.status.as_ref().and_then(|s| s.origin)
-    }
+    told_by_its_fields!(|self| (&self.spec.vhost, self.broker_name()));
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<ExchangeStatus>, Error> {
         let (vhost, name) = (self.spec.vhost.as_str(), self.broker_name());

@@ -1,30 +1,16 @@
 //! `Queue` resources.
 
 use api::client::Admin;
-use crds::deletion::{DeletionPolicy, Origin};
+use crds::deletion::Origin;
 use crds::queue::{Queue, QueueStatus};
 
-use crate::declared::{Declaration, Declared, make_vhost};
+use crate::declared::{Declaration, Declared, make_vhost, told_by_its_fields};
 use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::queue::{Plan, plan};
 
 impl Declared for Queue {
-    fn cluster(&self) -> &str {
-        &self.spec.cluster_ref.name
-    }
-
-    fn identity(&self) -> (&str, &str) {
-        (&self.spec.vhost, self.broker_name())
-    }
-
-    fn policy(&self) -> Option<DeletionPolicy> {
-        self.spec.deletion_policy
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.status.as_ref().and_then(|s| s.origin)
-    }
+    told_by_its_fields!(|self| (&self.spec.vhost, self.broker_name()));
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<QueueStatus>, Error> {
         let (vhost, name) = (self.spec.vhost.as_str(), self.broker_name());

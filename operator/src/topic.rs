@@ -2,30 +2,16 @@
 
 use api::admin;
 use api::client::Admin;
-use crds::deletion::{DeletionPolicy, Origin};
+use crds::deletion::Origin;
 use crds::topic::{Health, Topic, TopicStatus};
 
-use crate::declared::{Declaration, Declared};
+use crate::declared::{Declaration, Declared, told_by_its_fields};
 use crate::desk::Note;
 use crate::error::{Doing, Error, found};
 use crate::plan::topic::{Facts, Plan, plan};
 
 impl Declared for Topic {
-    fn cluster(&self) -> &str {
-        &self.spec.cluster_ref.name
-    }
-
-    fn identity(&self) -> (&str, &str) {
-        ("", self.broker_name())
-    }
-
-    fn policy(&self) -> Option<DeletionPolicy> {
-        self.spec.deletion_policy
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.status.as_ref().and_then(|s| s.origin)
-    }
+    told_by_its_fields!(|self| ("", self.broker_name()));
 
     async fn declare(&self, brokers: &Admin) -> Result<Declaration<TopicStatus>, Error> {
         let name = self.broker_name();
