@@ -7,6 +7,7 @@ pub mod amqp;
 mod clock;
 pub mod config;
 pub mod coordinator;
+mod disk;
 pub mod kafka;
 pub mod metadata;
 pub mod net;

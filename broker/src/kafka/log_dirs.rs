@@ -65,10 +65,9 @@ fn names(topic: &DescribableLogDirTopic, name: &str, index: i32) -> bool {
 
 /// Bytes of the file system, and those that may still be written; -1 when unknown.
 fn space(dir: &std::path::Path) -> (i64, i64) {
-    let Ok(stat) = rustix::fs::statvfs(dir) else {
+    let Ok(disk) = crate::disk::Disk::holding(dir) else {
         return (-1, -1);
     };
-    let bytes =
-        |blocks: u64| i64::try_from(blocks.saturating_mul(stat.f_frsize)).unwrap_or(i64::MAX);
-    (bytes(stat.f_blocks), bytes(stat.f_bavail))
+    let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    (signed(disk.total_bytes), signed(disk.free_bytes))
 }

@@ -193,23 +193,23 @@ impl Collector for Sizes {
 
 impl Collector for Disk {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-        let Ok(disk) = rustix::fs::statvfs(&self.0) else {
+        let Ok(disk) = crate::disk::Disk::holding(&self.0) else {
             return Ok(());
         };
         let gauges = [
             (
                 "total_bytes",
                 "Size of the file system with the logs",
-                disk.f_blocks,
+                disk.total_bytes,
             ),
             (
                 "free_bytes",
                 "What is left of it for this process",
-                disk.f_bavail,
+                disk.free_bytes,
             ),
         ];
-        for (name, help, blocks) in gauges {
-            let bytes = i64::try_from(blocks.saturating_mul(disk.f_frsize)).unwrap_or(i64::MAX);
+        for (name, help, bytes) in gauges {
+            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
             let gauge = ConstGauge::new(bytes);
             gauge.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
         }

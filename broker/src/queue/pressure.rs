@@ -194,12 +194,9 @@ pub(crate) async fn watch(links: Weak<Links>, budget: Arc<Budget>, disk: Disk, m
 impl Disk {
     async fn is_short(&self, was: bool) -> bool {
         let dir = self.dir.clone();
-        let free = tokio::task::spawn_blocking(move || {
-            let stat = rustix::fs::statvfs(&dir)?;
-            Ok::<u64, rustix::io::Errno>(stat.f_bavail.saturating_mul(stat.f_frsize))
-        });
-        match free.await {
-            Ok(Ok(free)) => free < self.free_bytes_min,
+        let looked = tokio::task::spawn_blocking(move || crate::disk::Disk::holding(&dir));
+        match looked.await {
+            Ok(Ok(disk)) => disk.free_bytes < self.free_bytes_min,
             Ok(Err(error)) => {
                 tracing::warn!(dir = %self.dir.display(), %error, "free disk space cannot be read");
                 was

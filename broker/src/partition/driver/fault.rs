@@ -45,8 +45,7 @@ impl Fault {
 }
 
 fn has_room(directory: &Path) -> bool {
-    rustix::fs::statvfs(directory)
-        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM_BYTES_MIN)
+    crate::disk::Disk::holding(directory).is_ok_and(|disk| disk.free_bytes >= ROOM_BYTES_MIN)
 }
 
 /// What somebody has to do about a log that cannot be used.
