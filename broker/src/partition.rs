@@ -15,7 +15,9 @@
 
 mod append;
 mod blocking;
+mod cleaner;
 mod config;
+mod deflate;
 mod driver;
 mod handle;
 mod inflate;
@@ -116,6 +118,10 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
             runtime: runtime.clone(),
         },
         syncers: sync::Syncers::start(config.syncers)?,
+        cleaner: cleaner::Cleaner::start(
+            config.cleaners,
+            config.cleaner_keys_bytes_max / config.cleaners.max(1),
+        )?,
         metrics,
         inflaters: Pool::new(config.inflaters),
         room: Arc::new(Semaphore::new(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Budget, Descriptors};
+use crate::{Budget, Descriptors, Policy};
 
 /// Settings of one log, in the log's own words.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Config {
     pub retention_ms: Option<i64>,
     /// Oldest segments are deleted while the rest alone holds this many bytes.
     pub retention_bytes: Option<u64>,
+    /// When to leave of each key its newest record only; `None` = never.
+    pub compaction: Option<Policy>,
     /// Deleted files stay under another name for this many milliseconds, for readers that hold them.
     pub delete_delay_ms: i64,
     /// Bytes of the newest batches kept in memory for this log.
@@ -52,6 +54,7 @@ impl Default for Config {
             index_interval_bytes: 4096,
             retention_ms: Some(7 * 24 * 3_600_000),
             retention_bytes: None,
+            compaction: None,
             delete_delay_ms: 60_000,
             tail_bytes_max: 2 << 20,
             opened_after: Shutdown::Unclean,

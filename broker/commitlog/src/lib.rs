@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 mod checkpoint;
+mod compaction;
 mod config;
 mod data_dir;
 mod descriptors;
@@ -32,6 +33,7 @@ mod segment;
 mod sync;
 mod tail;
 
+pub use compaction::{Codec, Compacted, Compaction, Means, Policy};
 pub use config::{Config, Resources, Shutdown};
 pub use data_dir::{DataDir, LockError};
 pub use descriptors::Descriptors;

@@ -1,6 +1,7 @@
 //! The one writer of a log.
 
 mod append;
+mod compact;
 pub(crate) mod files;
 mod mend;
 mod retention;
@@ -37,6 +38,8 @@ pub struct Log {
     unsynced_bytes: u64,
     /// Renamed files and when to remove them; the time is set by the next look at the clock.
     retired: Vec<(PathBuf, Option<i64>)>,
+    /// Below it each key is there once, where the log is compacted.
+    compacted_to: Offset,
 }
 
 impl Log {
@@ -54,6 +57,7 @@ impl Log {
             .snapshot()
             .pop()
             .unwrap_or_else(|| unreachable!("recovery leaves at least one segment"));
+        let compacted_to = checkpoint::read_offset(&dir.join(files::COMPACTED_TO));
         let log = Self {
             config,
             reader: Reader {
@@ -66,6 +70,7 @@ impl Log {
             dirty_epochs: recovered.changed_epochs,
             unsynced_bytes: 0,
             retired: Vec::new(),
+            compacted_to: compacted_to.unwrap_or(Offset(0)),
         };
         Ok((log, recovered))
     }

@@ -140,15 +140,18 @@ impl Reader {
                 break;
             };
             let Some(run) = Run::read(&segment, from, limit, left, found.is_empty())? else {
-                // Nothing of this segment qualifies: all of it is older, or the rest is too large.
+                // All of this segment is older, which compaction may have left of it.
                 match self.shared.segment_after(segment.base) {
-                    Some(next) if found.is_empty() && from < next.base => {
+                    Some(next) if from < next.base => {
                         from = next.base;
                         continue;
                     }
                     _ => break,
                 }
             };
+            if run.bytes.is_empty() {
+                break;
+            }
             left = left.saturating_sub(run.bytes.len());
             from = run.next;
             found.push(run.bytes);
@@ -283,7 +286,7 @@ struct Run {
 
 impl Run {
     /// Batches of `segment` from the one that holds `from`, all below `limit`, as many as fit in
-    /// `bytes_max`; at least one if `at_least_one`. `None` when there is none.
+    /// `bytes_max`; at least one if `at_least_one`. `None` when the segment has none.
     fn read(
         segment: &Arc<Segment>,
         from: Offset,
@@ -342,7 +345,12 @@ impl Run {
                 }
                 Some(Self { bytes, next })
             }
-            _ => None,
+            // The next one is too large.
+            Some(_) => Some(Self {
+                bytes: Bytes::new(),
+                next,
+            }),
+            None => None,
         })
     }
 }

@@ -20,6 +20,7 @@ use model::{
 
 use crate::{
     Config, Epochs, Error, Shutdown, checkpoint,
+    compaction::install,
     log::files,
     reader::Shared,
     segment::{Segment, scan},
@@ -42,6 +43,7 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     let made = !dir.exists();
     fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
     let dir: Arc<Path> = dir.into();
+    install::resume(&dir)?;
     let mut segments = find(&dir, config)?;
     let mut recovered = Recovered {
         changed_directory: made,

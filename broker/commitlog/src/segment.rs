@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -26,6 +26,7 @@ use crate::{
     Descriptors, Error,
     descriptors::Closable,
     index::{Index, Moment, Place},
+    log::files,
 };
 
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Segment {
     descriptors: Arc<Descriptors>,
     file: Mutex<Option<Arc<File>>>,
     indexes: RwLock<Option<Indexes>>,
+    /// Its files belong to another one now: the open file is all there is.
+    detached: AtomicBool,
 }
 
 /// The newest timestamp in a segment and the first offset of the batch that has it.
@@ -73,6 +76,7 @@ impl Segment {
             descriptors,
             file: Mutex::new(None),
             indexes: RwLock::new(None),
+            detached: AtomicBool::new(false),
         });
         let path = segment.path();
         File::create(&path).map_err(Error::io("create segment", path))?;
@@ -95,6 +99,7 @@ impl Segment {
             descriptors,
             file: Mutex::new(None),
             indexes: RwLock::new(None),
+            detached: AtomicBool::new(false),
         })
     }
 
@@ -103,7 +108,7 @@ impl Segment {
     }
 
     fn named(&self, extension: &str) -> PathBuf {
-        self.dir.join(format!("{:020}.{extension}", self.base.0))
+        self.dir.join(files::segment(self.base, extension))
     }
 
     /// Bytes that are batches.
@@ -240,7 +245,7 @@ impl Segment {
             indexes.unmap();
         }
         let mut retired = Vec::with_capacity(3);
-        for extension in ["log", "index", "timeindex"] {
+        for extension in files::SEGMENT_EXTENSIONS {
             let path = self.named(extension);
             let mut name = path.clone().into_os_string();
             name.push(".deleted");
@@ -251,6 +256,23 @@ impl Segment {
             }
         }
         Ok(retired)
+    }
+
+    /// Leaves its names to other files. Who still reads it has the open file, which stays open, and no
+    /// indexes: every search begins at its first batch.
+    pub(crate) fn detach(self: &Arc<Self>) -> Result<(), Error> {
+        let newest = self.newest()?;
+        self.detached.store(true, Ordering::Release);
+        let file = self.file()?;
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+        let nothing = Indexes {
+            places: Index::empty(self.named("index")),
+            moments: Index::empty(self.named("timeindex")),
+            newest,
+            since_entry: 0,
+        };
+        *self.indexes.write().unwrap_or_else(PoisonError::into_inner) = Some(nothing);
+        Ok(())
     }
 
     /// Milliseconds since 1970 at which the file was last written, for records without timestamps.
@@ -316,7 +338,9 @@ impl Closable for Segment {
     fn close(&self) {
         // Never waits: the caller may be loading the indexes of another segment, whose loader may be
         // closing this one. What is in use stays open.
-        if let Ok(mut file) = self.file.try_lock() {
+        if let Ok(mut file) = self.file.try_lock()
+            && !self.detached.load(Ordering::Acquire)
+        {
             *file = None;
         }
         if let Ok(mut indexes) = self.indexes.try_write()

@@ -20,6 +20,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod builder;
+mod compact;
 mod patch;
 mod record;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod varint;
 use bytes::{Buf, Bytes};
 
 pub use builder::Builder;
+pub use compact::{Candidate, Kept};
 pub use patch::{place, set_max_timestamp};
 pub use record::{Record, Records};
 
@@ -49,6 +51,8 @@ const COMPRESSION_MASK: i16 = 0x07;
 const LOG_APPEND_TIME: i16 = 0x08;
 const TRANSACTIONAL: i16 = 0x10;
 const CONTROL: i16 = 0x20;
+/// The base timestamp's place says when tombstones may go.
+const DELETE_HORIZON: i16 = 0x40;
 
 /// Why bytes are not a batch, or a record in it is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,6 +164,10 @@ impl Header {
                 .0
                 .saturating_add(i64::from(self.last_offset_delta)),
         )
+    }
+
+    fn offset_at(&self, delta: i32) -> Offset {
+        Offset(self.base_offset.0.saturating_add(i64::from(delta)))
     }
 
     /// Offset that the batch after this one gets.

@@ -35,6 +35,12 @@ pub struct Config {
     pub sweep_ms: i64,
     /// `producer.id.expiration.ms`.
     pub producers_expire_ms: i64,
+    /// `log.cleaner.threads`: logs compacted at a time.
+    pub cleaners: usize,
+    /// `log.cleaner.dedupe.buffer.size`: bytes of keys that all of them hold.
+    pub cleaner_keys_bytes_max: usize,
+    /// `log.cleaner.backoff.ms`: between looks for logs to compact.
+    pub compact_every_ms: i64,
 }
 
 impl Default for Config {
@@ -56,6 +62,9 @@ impl Default for Config {
             fetch_backoff_ms: 100,
             sweep_ms: 300_000,
             producers_expire_ms: 86_400_000,
+            cleaners: 1,
+            cleaner_keys_bytes_max: 128 << 20,
+            compact_every_ms: 15_000,
         }
     }
 }
@@ -86,6 +95,12 @@ impl Config {
             sweep_ms: config.setting_or("log.retention.check.interval.ms", d.sweep_ms),
             producers_expire_ms: config
                 .setting_or("producer.id.expiration.ms", d.producers_expire_ms),
+            cleaners: config.setting_or("log.cleaner.threads", d.cleaners).max(1),
+            cleaner_keys_bytes_max: config
+                .setting_or("log.cleaner.dedupe.buffer.size", d.cleaner_keys_bytes_max),
+            compact_every_ms: config
+                .setting_or("log.cleaner.backoff.ms", d.compact_every_ms)
+                .max(1),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! a sync, a peer or the metadata quorum: their answers come back as jobs. A partition without traffic
 //! has no deadline and costs nothing but its look every retention interval.
 
+mod compacting;
 mod copying;
 mod fault;
 mod hosted;
@@ -33,6 +34,7 @@ use super::{
     Config,
     append::{Acks, AppendError, Appended},
     blocking::Pool,
+    cleaner::Cleaner,
     clock::Clock,
     handle::DeleteError,
     metrics::Metrics,
@@ -83,6 +85,11 @@ pub(super) enum Job {
         fetched: Fetched,
         /// False when it could not be used.
         done: oneshot::Sender<bool>,
+    },
+    Compacted {
+        partition: TopicPartition,
+        /// `None` when it was stopped.
+        outcome: Result<Option<commitlog::Compacted>, commitlog::Error>,
     },
     Synced {
         partition: TopicPartition,
@@ -152,6 +159,7 @@ pub(super) struct Context {
     pub fetchers: Fetchers,
     pub proposals: Proposals,
     pub syncers: Syncers,
+    pub cleaner: Cleaner,
     pub metrics: Metrics,
     pub inflaters: Pool,
     pub room: Arc<tokio::sync::Semaphore>,
@@ -168,6 +176,8 @@ struct Driver {
     /// Partitions touched since the last write.
     touched: BTreeSet<TopicPartition>,
     sweep_at_ms: i64,
+    /// When to look again for logs to compact.
+    compact_at_ms: i64,
     /// Every log that is or was to be here was opened.
     opened_all: bool,
 }
@@ -227,6 +237,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
     let now_ms = context.clock.now_ms();
     let mut driver = Driver {
         sweep_at_ms: now_ms + context.config.sweep_ms,
+        compact_at_ms: now_ms + context.config.compact_every_ms,
         context,
         mailbox,
         hosted: HashMap::new(),
@@ -264,7 +275,9 @@ impl Driver {
         let due = self
             .deadlines
             .first()
-            .map_or(self.sweep_at_ms, |(at, _)| (*at).min(self.sweep_at_ms));
+            .map_or(i64::MAX, |(at, _)| *at)
+            .min(self.sweep_at_ms)
+            .min(self.compact_at_ms);
         let due = self.next_offline_look().map_or(due, |at| at.min(due));
         let wait = due.saturating_sub(self.context.clock.now_ms()).max(0);
         Instant::now() + Duration::from_millis(wait.cast_unsigned())
@@ -314,6 +327,9 @@ impl Driver {
                 let used = hosted.fetched(epoch, fetched, now_ms);
                 let _unheard = done.send(used);
             }),
+            Job::Compacted { partition, outcome } => {
+                self.with(partition, |hosted| hosted.compacted(outcome, now_ms));
+            }
             Job::Synced { partition, outcome } => {
                 self.with(partition, |hosted| hosted.synced(outcome, now_ms));
             }
@@ -424,6 +440,14 @@ impl Driver {
             self.sweep_at_ms = now_ms + self.context.config.sweep_ms;
             for hosted in self.hosted.values_mut() {
                 hosted.sweep(now_ms);
+            }
+        }
+        if now_ms >= self.compact_at_ms {
+            self.compact_at_ms = now_ms + self.context.config.compact_every_ms;
+            for hosted in self.hosted.values_mut() {
+                if hosted.settings().topic().compact {
+                    hosted.compact(now_ms);
+                }
             }
         }
         self.write(now_ms);

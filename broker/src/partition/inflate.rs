@@ -9,7 +9,7 @@ const INFLATED_TIMES_MAX: usize = 16;
 /// Bytes that any payload may inflate to.
 const INFLATED_BYTES_FREE: usize = 64 << 20;
 /// What snappy streams of the Java client begin with.
-const XERIAL: &[u8] = b"\x82SNAPPY\0";
+pub(super) const XERIAL: &[u8] = b"\x82SNAPPY\0";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {

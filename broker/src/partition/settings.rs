@@ -1,7 +1,7 @@
 //! A topic's keys in the words of the log and of the replica machine.
 
 use api::config::topic;
-use commitlog::Resources;
+use commitlog::{Policy, Resources};
 use machine::replica::Rules;
 
 use super::Config;
@@ -40,12 +40,23 @@ impl Settings {
         let t = &self.0;
         commitlog::Config {
             segment_bytes: t.segment_bytes.max(SEGMENT_BYTES_MIN),
-            segment_ms: t.segment_ms,
+            // A record in the active segment is never compacted.
+            segment_ms: if t.compact {
+                t.segment_ms.min(t.max_compaction_lag_ms)
+            } else {
+                t.segment_ms
+            },
             index_bytes_max: t.segment_index_bytes,
             index_interval_bytes: t.index_interval_bytes,
             // Without `delete` among the policies nothing goes by age or size.
             retention_ms: t.retention_ms.filter(|_| t.delete),
             retention_bytes: t.retention_bytes.filter(|_| t.delete),
+            compaction: t.compact.then_some(Policy {
+                dirty_ratio_min: t.min_cleanable_dirty_ratio,
+                lag_min_ms: t.min_compaction_lag_ms,
+                lag_max_ms: t.max_compaction_lag_ms,
+                tombstones_ms: t.delete_retention_ms,
+            }),
             delete_delay_ms: t.file_delete_delay_ms,
             resources: resources.clone(),
             ..commitlog::Config::default()

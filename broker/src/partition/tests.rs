@@ -1,6 +1,7 @@
 //! Brokers in this process, over real sockets and files, with one metadata image for all.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod compacted;
 mod lone;
 mod replicated;
 

@@ -1,5 +1,7 @@
 //! The topic keys that the broker itself obeys, resolved and typed.
 
+use std::str::FromStr;
+
 use super::{Catalogue, Layers, Scope, catalogue, rule};
 
 /// Settings of one topic. Values that do not parse, which the admin calls never store, count as
@@ -21,6 +23,9 @@ pub struct Settings {
     /// Bytes of one record of a compressed batch.
     pub max_decompressed_message_bytes: usize,
     pub max_message_bytes: usize,
+    pub max_compaction_lag_ms: i64,
+    pub min_cleanable_dirty_ratio: f64,
+    pub min_compaction_lag_ms: i64,
     pub message_timestamp_after_max_ms: i64,
     pub message_timestamp_before_max_ms: i64,
     /// `message.timestamp.type` is `LogAppendTime`.
@@ -57,11 +62,14 @@ impl Settings {
             max_decompressed_message_bytes: keys.unsigned("max.decompressed.message.bytes")
                 as usize,
             max_message_bytes: keys.unsigned("max.message.bytes") as usize,
+            max_compaction_lag_ms: keys.number("max.compaction.lag.ms"),
+            min_cleanable_dirty_ratio: keys.number("min.cleanable.dirty.ratio"),
+            min_compaction_lag_ms: keys.number("min.compaction.lag.ms"),
             message_timestamp_after_max_ms: keys.number("message.timestamp.after.max.ms"),
             message_timestamp_before_max_ms: keys.number("message.timestamp.before.max.ms"),
             log_append_time: keys.text("message.timestamp.type") == "LogAppendTime",
             min_insync_replicas: keys.unsigned("min.insync.replicas") as usize,
-            retention_bytes: u64::try_from(keys.number("retention.bytes")).ok(),
+            retention_bytes: u64::try_from(keys.number::<i64>("retention.bytes")).ok(),
             retention_ms: Some(keys.number("retention.ms")).filter(|ms| *ms >= 0),
             segment_bytes: keys.unsigned("segment.bytes"),
             segment_index_bytes: keys.unsigned("segment.index.bytes") as usize,
@@ -85,7 +93,7 @@ impl Keys<'_> {
             .unwrap_or_default()
     }
 
-    fn number(&self, name: &str) -> i64 {
+    fn number<T: FromStr + Default>(&self, name: &str) -> T {
         let default = || {
             self.catalogue
                 .value(name, Layers::NONE)
@@ -97,6 +105,6 @@ impl Keys<'_> {
 
     /// For keys whose valid range starts at 0 or above.
     fn unsigned(&self, name: &str) -> u64 {
-        u64::try_from(self.number(name)).unwrap_or_default()
+        u64::try_from(self.number::<i64>(name)).unwrap_or_default()
     }
 }

@@ -193,7 +193,7 @@ impl Log {
     }
 
     /// Closes the active segment and begins one at `base`.
-    pub(super) fn roll(&mut self, base: Offset) -> Result<(), Error> {
+    pub(crate) fn roll(&mut self, base: Offset) -> Result<(), Error> {
         self.active.seal()?;
         let next = Segment::create(
             self.shared().dir.clone(),

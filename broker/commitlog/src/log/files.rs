@@ -5,8 +5,19 @@ use model::Offset;
 pub(crate) const EPOCHS: &str = "leader-epochs";
 pub(crate) const RECOVERY_POINT: &str = "recovery-point";
 pub(crate) const LOG_START: &str = "log-start";
+/// Below it each key of a compacted log is there once.
+pub(crate) const COMPACTED_TO: &str = "compacted-to";
+/// The files of a segment.
+pub(crate) const SEGMENT_EXTENSIONS: [&str; 3] = ["log", "index", "timeindex"];
+/// Those that can be made anew from its batches.
+pub(crate) const INDEX_EXTENSIONS: [&str; 2] = ["index", "timeindex"];
 /// Ending of files that wait for their removal.
 pub(crate) const DELETED: &str = ".deleted";
+
+/// Name of a file of the segment that begins at `base`.
+pub(crate) fn segment(base: Offset, extension: &str) -> String {
+    format!("{:020}.{extension}", base.0)
+}
 
 /// Base offset of a segment's batch file; `None` for any other file.
 pub(crate) fn segment_base(name: &str) -> Option<Offset> {

@@ -2,7 +2,7 @@
 
 use std::{
     ops::ControlFlow,
-    sync::{PoisonError, atomic::Ordering},
+    sync::{Arc, PoisonError, atomic::Ordering},
 };
 
 use model::Offset;
@@ -27,30 +27,23 @@ impl Log {
         if offset <= self.start_offset() {
             return self.reset_to(offset);
         }
+        self.lower_compacted_to(offset)?;
         self.lower_recovery_point(offset)?;
         self.shared().end.store(offset.0, Ordering::Release);
         self.lock_tail().truncate(offset);
         self.drop_newest(offset)?;
         let segment = self.active.clone();
-        let (mut cut, mut end) = (None, segment.base);
-        let from = segment.position_before(offset)?;
-        scan::headers(&segment, from, |header, position| {
-            if header.last_offset() >= offset {
-                cut = Some((position, header.base_offset));
-                return ControlFlow::Break(());
-            }
-            end = header.next_offset();
-            ControlFlow::Continue(())
-        })?;
-        if let Some((position, base)) = cut {
-            // A batch that reaches over `offset` goes whole, so the end is lower still.
-            if base < offset {
-                self.lower_recovery_point(base)?;
-            }
+        let Cut { first, end } = Cut::find(&segment, offset)?;
+        // A batch that reaches over `offset` goes whole, and compaction may have left none right before
+        // it: the log ends where its last batch does, as it will when it is opened anew.
+        if end < offset {
+            self.lower_compacted_to(end)?;
+            self.lower_recovery_point(end)?;
+        }
+        if let Some((position, base)) = first {
             let gone = segment.size() - position;
             segment.cut(position, base)?;
             self.shared().bytes.fetch_sub(gone, Ordering::Relaxed);
-            end = base;
         }
         self.shared().end.store(end.0, Ordering::Release);
         self.lock_epochs().truncate_end(end);
@@ -66,6 +59,7 @@ impl Log {
     /// [`Error::Io`], [`Error::Poisoned`].
     pub fn reset_to(&mut self, offset: Offset) -> Result<(), Error> {
         self.check_poison()?;
+        self.lower_compacted_to(Offset(0))?;
         self.lower_recovery_point(Offset(0))?;
         self.lock_tail().clear();
         *self.lock_epochs() = crate::Epochs::default();
@@ -141,5 +135,40 @@ impl Log {
             .epochs
             .write()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a segment is cut.
+struct Cut {
+    /// Position and base offset of the first batch that goes.
+    first: Option<(u64, Offset)>,
+    /// Where the last one that stays ends; the segment's base when none does.
+    end: Offset,
+}
+
+impl Cut {
+    /// Before the first batch that has a record at `offset` or later.
+    fn find(segment: &Arc<Segment>, offset: Offset) -> Result<Self, Error> {
+        let mut below = offset;
+        loop {
+            let from = segment.position_before(Offset(below.0 - 1).max(segment.base))?;
+            let (mut first, mut end) = (None, None);
+            scan::headers(segment, from, |header, position| {
+                if header.last_offset() >= offset {
+                    first = Some((position, header.base_offset));
+                    return ControlFlow::Break(());
+                }
+                end = Some(header.next_offset());
+                ControlFlow::Continue(())
+            })?;
+            match (first, end) {
+                // What stays was not looked at.
+                (Some((position, base)), None) if position > 0 && base < below => below = base,
+                (first, end) => {
+                    let end = end.unwrap_or(segment.base);
+                    return Ok(Self { first, end });
+                }
+            }
+        }
     }
 }

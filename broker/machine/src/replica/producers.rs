@@ -131,6 +131,13 @@ impl Producers {
         self.0.retain(|_, p| p.last_ms >= before_ms);
     }
 
+    /// Where the last batch of each producer ends.
+    pub fn last_offsets(&self) -> impl Iterator<Item = (i64, Offset)> + '_ {
+        self.0
+            .iter()
+            .filter_map(|(id, p)| Some((*id, p.batches.back()?.placed.last_offset)))
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -196,7 +203,8 @@ impl Producers {
 const FORMAT: u8 = 1;
 
 fn sequences(header: &Header) -> (i32, i32) {
-    let last = after(header.base_sequence, header.record_count.saturating_sub(1));
+    // Not by the record count, of which compaction may have left less.
+    let last = after(header.base_sequence, header.last_offset_delta);
     (header.base_sequence, last)
 }
 

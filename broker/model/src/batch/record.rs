@@ -91,12 +91,7 @@ impl Records {
                 .wrapping_add(frame.timestamp_delta)
         };
         let record = Record {
-            offset: Offset(
-                self.header
-                    .base_offset
-                    .0
-                    .saturating_add(i64::from(frame.offset_delta)),
-            ),
+            offset: self.header.offset_at(frame.offset_delta),
             timestamp,
             key: frame.key.map(|k| self.payload.slice_ref(k)),
             value: frame.value.map(|v| self.payload.slice_ref(v)),

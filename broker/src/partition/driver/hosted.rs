@@ -13,7 +13,7 @@ use model::{
 };
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Context, fault::Fault, producers, watermark};
+use super::{Context, compacting::Compacting, fault::Fault, producers, watermark};
 use crate::partition::{
     append::{Acks, AppendError, Appended},
     handle::{DeleteError, Handle, Progress, Role, Shared, Snapshot},
@@ -45,6 +45,9 @@ pub(super) struct Hosted {
     pub(super) following: Option<BrokerId>,
     /// The log takes nothing more.
     pub(super) fault: Option<Fault>,
+    pub(super) compacting: Compacting,
+    /// It has records that compaction cannot read.
+    pub(super) uncleanable: bool,
     /// In the driver's set of deadlines.
     pub(super) deadline_ms: Option<i64>,
     /// When the log was last written, until its tail was let go.
@@ -397,6 +400,7 @@ impl Hosted {
     /// Removes the files.
     pub(super) fn remove(mut self) {
         self.stop("the partition is gone");
+        self.compacting.stop();
         let directory = self.directory.clone();
         drop(self);
         if let Err(error) = std::fs::remove_dir_all(&directory) {

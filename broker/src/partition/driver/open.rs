@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::{
     Context, Mailbox,
+    compacting::Compacting,
     hosted::{Hosted, SyncState},
     producers, watermark,
 };
@@ -123,6 +124,8 @@ impl Hosted {
             sync: SyncState::default(),
             following: None,
             fault: None,
+            compacting: Compacting::default(),
+            uncleanable: false,
             deadline_ms: None,
             warm_since_ms: None,
         })

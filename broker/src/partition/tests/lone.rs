@@ -240,7 +240,7 @@ async fn old_records_go_without_traffic() {
 }
 
 /// The same batch with its payload as an lz4 frame.
-fn compressed(plain: &Bytes) -> Bytes {
+pub(super) fn compressed(plain: &Bytes) -> Bytes {
     use std::io::Write;
     let mut encoder = lz4_flex::frame::FrameEncoder::new(plain[..61].to_vec());
     encoder.write_all(&plain[61..]).unwrap();

@@ -1,0 +1,139 @@
+//! Threads that compact logs, the one with the largest new part first.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use commitlog::{Codec, Compaction, Means};
+use model::{Offset, TopicPartition, batch::Batch};
+use parking_lot::{Condvar, Mutex};
+
+use super::{
+    deflate,
+    driver::{Job, Mailbox},
+    inflate, threads,
+};
+
+/// A log to be compacted, and who wants to know.
+pub(super) struct Pending {
+    pub compaction: Compaction,
+    /// Last offset of each idempotent producer.
+    pub producers: HashMap<i64, Offset>,
+    /// Set when the log is not to be compacted any more.
+    pub stop: Arc<AtomicBool>,
+    pub mailbox: Mailbox,
+    pub partition: TopicPartition,
+}
+
+/// Cheap to clone. The threads end with the last clone, once they have done what they are at.
+#[derive(Clone)]
+pub(super) struct Cleaner(Arc<Owner>);
+
+struct Owner(Arc<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    pending: Vec<Pending>,
+    closed: bool,
+}
+
+struct Payloads;
+
+impl Cleaner {
+    /// `keys_bytes_max`: memory of each thread for keys.
+    pub(super) fn start(threads: usize, keys_bytes_max: usize) -> io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        for number in 0..threads {
+            let queue = queue.clone();
+            threads::spawn(format!("log-cleaner-{number}"), move || {
+                queue.work(keys_bytes_max);
+            })?;
+        }
+        Ok(Self(Arc::new(Owner(queue))))
+    }
+
+    /// At most one compaction of a log is pending at a time, which bounds the queue by the number of
+    /// logs.
+    pub(super) fn run(&self, pending: Pending) {
+        let queue = &self.0.0;
+        queue.state.lock().pending.push(pending);
+        queue.filled.notify_one();
+    }
+}
+
+impl Queue {
+    fn work(&self, keys_bytes_max: usize) {
+        while let Some(pending) = self.next() {
+            let outcome = pending.compaction.run(&Means {
+                codec: &Payloads,
+                keys_bytes_max,
+                producers: pending.producers,
+                stop: &pending.stop,
+            });
+            pending.mailbox.send(Job::Compacted {
+                partition: pending.partition,
+                outcome,
+            });
+        }
+    }
+
+    fn next(&self) -> Option<Pending> {
+        let mut state = self.state.lock();
+        loop {
+            if state.closed {
+                return None;
+            }
+            state.pending.retain(|p| !p.stop.load(Ordering::Relaxed));
+            let dirtiest = state
+                .pending
+                .iter()
+                .enumerate()
+                .max_by(|(_, a), (_, b)| {
+                    let ratio = |p: &Pending| p.compaction.dirty_ratio();
+                    ratio(a).total_cmp(&ratio(b))
+                })
+                .map(|(i, _)| i);
+            if let Some(i) = dirtiest {
+                return Some(state.pending.swap_remove(i));
+            }
+            self.filled.wait(&mut state);
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.state.lock().closed = true;
+        self.0.filled.notify_all();
+    }
+}
+
+impl Codec for Payloads {
+    fn inflate(&self, batch: &Batch) -> io::Result<Bytes> {
+        match batch.header.compression() {
+            0 => Ok(batch.payload()),
+            // Without records there is nothing compressed either.
+            _ if batch.header.record_count == 0 => Ok(Bytes::new()),
+            codec => {
+                let bytes_max = inflate::bytes_max(batch.bytes.len());
+                inflate::inflate(codec, &batch.payload(), bytes_max).map_err(io::Error::other)
+            }
+        }
+    }
+
+    fn deflate(&self, codec: u8, payload: &[u8]) -> io::Result<Bytes> {
+        deflate::deflate(codec, payload)
+    }
+}

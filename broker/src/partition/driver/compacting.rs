@@ -1,0 +1,93 @@
+//! A replica's log is compacted: begun here, done by the cleaner, put in place here.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use commitlog::{Compacted, Error};
+
+use super::hosted::{Hosted, is_of_the_disk};
+use crate::partition::{cleaner::Pending, clock};
+
+/// A log's compaction that is under way; dropped, it ends.
+#[derive(Debug, Default)]
+pub(super) struct Compacting(Option<Arc<AtomicBool>>);
+
+impl Compacting {
+    pub(super) fn stop(&mut self) {
+        if let Some(stop) = self.0.take() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Compacting {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Hosted {
+    /// Has the log compacted if that is due.
+    pub(super) fn compact(&mut self, now_ms: i64) {
+        if self.compacting.0.is_some() || self.fault.is_some() || self.uncleanable {
+            return;
+        }
+        let upto = self.machine.high_watermark();
+        let rolled = self.log.roll_if_due(now_ms);
+        let begun = rolled.and_then(|_| self.log.begin_compaction(upto, clock::wall_ms()));
+        match begun {
+            //_compaction(upto, clock::wall_ms()) {
+            Ok(None) => {}
+            Ok(Some(compaction)) => {
+                let stop = Arc::new(AtomicBool::new(false));
+                self.compacting.0 = Some(stop.clone());
+                self.context.cleaner.run(Pending {
+                    compaction,
+                    producers: self.machine.producers().last_offsets().collect(),
+                    stop,
+                    mailbox: self.shared.mailbox.clone(),
+                    partition: self.partition,
+                });
+            }
+            Err(error) => self.not_compacted(&error),
+        }
+    }
+
+    /// The cleaner is through with the log.
+    pub(super) fn compacted(&mut self, outcome: Result<Option<Compacted>, Error>, now_ms: i64) {
+        self.compacting.0 = None;
+        let finished = match outcome {
+            Ok(Some(done)) => self.log.finish_compaction(done),
+            Ok(None) => return,
+            Err(error) => {
+                self.not_compacted(&error);
+                return;
+            }
+        };
+        if let Err(error) = finished {
+            if is_of_the_disk(&error) {
+                self.fail(&error, now_ms);
+            } else {
+                self.not_compacted(&error);
+            }
+        }
+        self.context.roster.changed();
+    }
+
+    /// What failed for want of room is tried again; a log with records that cannot be read is not.
+    fn not_compacted(&mut self, error: &Error) {
+        self.uncleanable = !is_of_the_disk(error);
+        tracing::error!(
+            partition = %self.partition,
+            error = error as &dyn std::error::Error,
+            "log was not compacted and grows; {}",
+            if self.uncleanable {
+                "see to its disk, then restart this broker"
+            } else {
+                "it is tried again"
+            }
+        );
+    }
+}
