@@ -35,6 +35,8 @@ pub struct Log {
     dirty: Vec<Arc<Segment>>,
     dirty_directory: bool,
     dirty_epochs: bool,
+    /// Times that a sync was asked for with changed epochs.
+    epoch_changes: u64,
     unsynced_bytes: u64,
     /// Renamed files and when to remove them; the time is set by the next look at the clock.
     retired: Vec<(PathBuf, Option<i64>)>,
@@ -68,6 +70,7 @@ impl Log {
             dirty: Vec::new(),
             dirty_directory: recovered.changed_directory,
             dirty_epochs: recovered.changed_epochs,
+            epoch_changes: 0,
             unsynced_bytes: 0,
             retired: Vec::new(),
             compacted_to: compacted_to.unwrap_or(Offset(0)),
@@ -129,7 +132,10 @@ impl Log {
         self.unsynced_bytes = 0;
         let shared = self.shared().clone();
         let generation = shared.lock_synced().generation;
-        let epochs = std::mem::take(&mut self.dirty_epochs).then(|| shared.epochs().clone());
+        let epochs = std::mem::take(&mut self.dirty_epochs).then(|| {
+            self.epoch_changes += 1;
+            (self.epoch_changes, shared.epochs().clone())
+        });
         Ok(Some(SyncTask {
             upto: self.end_offset(),
             generation,

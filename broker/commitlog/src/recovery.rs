@@ -97,6 +97,7 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
             config.resources.tail.clone(),
         )),
         epochs: RwLock::new(epochs),
+        stored_epochs: Mutex::new(0),
         poisoned: AtomicBool::new(false),
         synced: Mutex::new(Synced {
             upto: match config.opened_after {

@@ -27,8 +27,8 @@ pub struct SyncTask {
     pub(crate) generation: u64,
     /// A segment was created or removed.
     pub(crate) directory: bool,
-    /// Leader epochs that the file does not have yet.
-    pub(crate) epochs: Option<Epochs>,
+    /// Leader epochs that the file does not have yet, and which time they changed.
+    pub(crate) epochs: Option<(u64, Epochs)>,
 }
 
 impl SyncTask {
@@ -60,10 +60,19 @@ impl SyncTask {
             rustix::fs::fdatasync(&**file).map_err(|e| Error::io("sync", path)(e.into()))?;
         }
         let dir = &self.shared.dir;
-        if let Some(epochs) = &self.epochs {
-            epochs
-                .store(&dir.join(files::EPOCHS))
-                .map_err(Error::io("write epochs of", &**dir))?;
+        if let Some((change, epochs)) = &self.epochs {
+            // A cut or a close may have synced later changes meanwhile: one at a time, the newest last.
+            let mut stored = self
+                .shared
+                .stored_epochs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if *change > *stored {
+                epochs
+                    .store(&dir.join(files::EPOCHS))
+                    .map_err(Error::io("write epochs of", &**dir))?;
+                *stored = *change;
+            }
         }
         if self.directory {
             checkpoint::sync_dir(dir).map_err(Error::io("sync", &**dir))?;
@@ -79,5 +88,53 @@ impl SyncTask {
             synced.upto = self.upto;
         }
         Ok(synced.upto)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use model::Epoch;
+
+    use super::*;
+    use crate::{
+        Config, Log,
+        log::tests::{many, one},
+    };
+
+    #[test]
+    fn sync_that_a_cut_overtook_neither_fails_nor_brings_old_epochs_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::open(dir.path(), Config::default()).unwrap().0;
+        log.append(&[one(0, 0, 1), many(1, 3, 2, 3)]).unwrap();
+        let overtaken = log.begin_sync().unwrap().unwrap();
+        log.truncate_to(Offset(1)).unwrap();
+        log.append(&[one(1, 4, 2)]).unwrap();
+        log.sync().unwrap();
+        overtaken.run().unwrap();
+        let stored = Epochs::load(&dir.path().join(files::EPOCHS)).unwrap();
+        assert_eq!(stored.latest(), Some(Epoch(4)));
+        assert_eq!(stored.at(Offset(1)), Some(Epoch(4)));
+        assert!(!log.is_poisoned());
+    }
+
+    #[test]
+    fn epochs_are_written_by_one_sync_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::open(dir.path(), Config::default()).unwrap().0;
+        for round in 0..50 {
+            let epoch = 2 * round;
+            log.append(&[one(log.end_offset().0, epoch, 1)]).unwrap();
+            let beside = log.begin_sync().unwrap().unwrap();
+            log.append(&[one(log.end_offset().0, epoch + 1, 1)])
+                .unwrap();
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(|| beside.run());
+                log.sync().unwrap();
+                beside.join().unwrap().unwrap();
+            });
+            let stored = Epochs::load(&dir.path().join(files::EPOCHS)).unwrap();
+            assert_eq!(stored.latest(), Some(Epoch(epoch + 1)));
+        }
     }
 }
