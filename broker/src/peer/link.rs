@@ -37,8 +37,9 @@ pub(super) struct Link {
     next_correlation: AtomicU64,
 }
 
-/// Who waits for the reply to which correlation id.
-type Calls = HashMap<u64, oneshot::Sender<Result<Bytes, Error>>>;
+/// Who waits for the reply to which correlation id; `None` when the connection has ended, so that
+/// nobody begins to wait who would not be told.
+type Calls = Option<HashMap<u64, oneshot::Sender<Result<Bytes, Error>>>>;
 
 #[derive(Clone)]
 struct Connection {
@@ -61,8 +62,9 @@ impl Link {
     pub(super) async fn call(&self, service: Service, request: Bytes) -> Result<Bytes, Error> {
         let connection = self.current()?;
         let correlation = self.next_correlation.fetch_add(1, Ordering::Relaxed);
-        let (reply, answered) = oneshot::channel();
-        connection.calls.lock().insert(correlation, reply);
+        let answered = connection
+            .expect(correlation)
+            .ok_or(Error::Unreachable(self.to))?;
         let pending = Pending {
             connection: &connection,
             correlation,
@@ -185,7 +187,7 @@ impl Link {
         let (reader, writer) = stream.into_split();
         let connection = Connection {
             outbox: Outbox::start(writer, self.config.queue_bytes_max),
-            calls: Arc::default(),
+            calls: Arc::new(Mutex::new(Some(HashMap::new()))),
         };
         Ok((Inbox::new(reader, self.config.frame_bytes_max), connection))
     }
@@ -202,7 +204,8 @@ impl Link {
                     Kind::Refused => Err(Error::Refused(self.to)),
                     Kind::Call | Kind::Message | Kind::Ping | Kind::Pong => continue,
                 };
-                if let Some(reply) = connection.calls.lock().remove(&header.correlation) {
+                let waiting = connection.forget(header.correlation);
+                if let Some(reply) = waiting {
                     // The caller may have given up.
                     let _gone = reply.send(outcome);
                 }
@@ -222,6 +225,19 @@ impl Link {
     }
 }
 
+impl Connection {
+    /// Where the reply will come; `None` when the connection has ended.
+    fn expect(&self, correlation: u64) -> Option<oneshot::Receiver<Result<Bytes, Error>>> {
+        let (reply, answered) = oneshot::channel();
+        self.calls.lock().as_mut()?.insert(correlation, reply);
+        Some(answered)
+    }
+
+    fn forget(&self, correlation: u64) -> Option<oneshot::Sender<Result<Bytes, Error>>> {
+        self.calls.lock().as_mut()?.remove(&correlation)
+    }
+}
+
 /// Forgets a call whose caller is gone, so that lost replies cost no memory.
 struct Pending<'a> {
     connection: &'a Connection,
@@ -230,7 +246,7 @@ struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.connection.calls.lock().remove(&self.correlation);
+        self.connection.forget(self.correlation);
     }
 }
 
@@ -243,8 +259,34 @@ struct Closing<'a> {
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         *self.link.connection.lock() = None;
-        for (_, reply) in self.connection.calls.lock().drain() {
+        for (_, reply) in self.connection.calls.lock().take().unwrap_or_default() {
             let _gone = reply.send(Err(Error::Unreachable(self.link.to)));
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn call_that_meets_the_end_of_its_connection_does_not_wait_for_a_reply() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await;
+        let connection = Connection {
+            outbox: Outbox::start(stream.unwrap().into_split().1, 1024),
+            calls: Arc::new(Mutex::new(Some(HashMap::new()))),
+        };
+        let link = Link::new(BrokerId(2), Arc::new(Config::default()));
+        let before = connection.expect(1).unwrap();
+        drop(Closing {
+            link: &link,
+            connection: &connection,
+        });
+        assert_eq!(before.await.unwrap(), Err(Error::Unreachable(BrokerId(2))));
+        assert!(connection.expect(2).is_none());
     }
 }
