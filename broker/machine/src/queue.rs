@@ -11,6 +11,7 @@
 
 pub mod config;
 mod consumers;
+mod limits;
 mod ready;
 mod snapshot;
 
@@ -412,15 +413,6 @@ impl Machine {
         }
     }
 
-    fn would_overflow(&self, size: u32) -> bool {
-        let over = |max: Option<u64>, expected: u64| max.is_some_and(|max| expected > max);
-        over(self.config.length_max, self.ready.len() + 1)
-            || over(
-                self.config.length_bytes_max,
-                self.ready.bytes() + u64::from(size),
-            )
-    }
-
     fn put_back(
         &mut self,
         mut message: Message,
@@ -476,41 +468,5 @@ impl Machine {
         }
         self.expire(now_ms, effects);
         self.trim(effects);
-    }
-
-    fn expire(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
-        self.expire_where(effects, |message| message.deadline_ms <= now_ms);
-    }
-
-    fn expire_before(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
-        self.expire_where(effects, |message| {
-            message.deadline_ms <= now_ms && message.enqueued_ms != now_ms
-        });
-    }
-
-    fn expire_where(&mut self, effects: &mut Vec<Effect>, dead: impl Fn(&Message) -> bool) {
-        while let Some(message) = self.ready.pop_head_where(&dead) {
-            effects.push(Effect::Died {
-                position: message.position,
-                reason: Reason::Expired,
-            });
-        }
-    }
-
-    fn trim(&mut self, effects: &mut Vec<Effect>) {
-        let length_max = self.config.length_max.unwrap_or(u64::MAX);
-        let bytes_max = self.config.length_bytes_max.unwrap_or(u64::MAX);
-        if self.config.overflow != Overflow::DropHead {
-            return;
-        }
-        while self.ready.len() > length_max || self.ready.bytes() > bytes_max {
-            let Some(message) = self.ready.pop() else {
-                return;
-            };
-            effects.push(Effect::Died {
-                position: message.position,
-                reason: Reason::MaxLen,
-            });
-        }
     }
 }

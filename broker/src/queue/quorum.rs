@@ -152,7 +152,7 @@ impl Shard {
         codec::put_uint(&mut reply, answers.len() as u64);
         for (session, responses) in answers {
             codec::put_session(&mut reply, session);
-            codec::put_responses(&mut reply, &responses);
+            codec::response::put_responses(&mut reply, &responses);
         }
         let reply = reply.freeze();
         let last = Last {

@@ -3,25 +3,28 @@
 //! The machine decides at once; its effects are carried out in order, and wait where they cannot be:
 //! for a body that the disk does not give, or for room among the dead letters.
 
+mod effects;
+mod recovery;
+mod writing;
+
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine::metadata::image::{Image, Queue};
+use machine::metadata::image::Queue;
 use machine::queue::{Config, Effect, Enqueued, Kind, Machine, NEVER, Reason};
 use model::BrokerId;
 
 use super::Context;
 use super::outage::Outage;
 use crate::queue::budget::Share;
-use crate::queue::dead_letter::Publisher;
 use crate::queue::host::{self, Answer, Window};
 use crate::queue::message::Message;
 use crate::queue::metrics::Labels;
 use crate::queue::outbox::Outbox;
 use crate::queue::protocol::{Delivered, Op, Reply, Response, SessionKey};
 use crate::queue::store::{self, Store};
-use crate::queue::sync::{Job, Unsynced};
+use crate::queue::sync::Unsynced;
 
 /// Until the dead letters are looked at again that found no room.
 const LETTERS_RETRY_MS: i64 = 5;
@@ -87,22 +90,6 @@ impl Hosted {
             hosted.outage = Some(Outage::new(now_ms, false));
         }
         hosted
-    }
-
-    /// Takes over what an earlier life left.
-    fn restore(&mut self) -> Result<(), store::Error> {
-        let messages = self.store.open()?;
-        let ttl = self.machine.config().message_ttl_ms;
-        let ttl = ttl.map(|ttl| i64::try_from(ttl).unwrap_or(NEVER));
-        for mut message in messages {
-            if let Some(ttl) = ttl {
-                let deadline = message.enqueued_ms.saturating_add(ttl);
-                message.deadline_ms = message.deadline_ms.min(deadline);
-            }
-            self.machine.restore(message);
-        }
-        self.restored = true;
-        Ok(())
     }
 
     /// Carries out a request; what it causes waits for [`Self::settle_effects`].
@@ -232,154 +219,6 @@ impl Hosted {
         }
     }
 
-    /// Carries out what the machine has decided, as far as it can be.
-    pub(super) fn settle_effects(
-        &mut self,
-        now_ms: i64,
-        context: &Context,
-        image: &Image,
-        letters: &mut Publisher,
-        outbox: &mut Outbox,
-    ) {
-        self.letters_wait = false;
-        loop {
-            self.pending.extend(self.effects.drain(..));
-            let Some(effect) = self.pending.pop_front() else {
-                return;
-            };
-            match effect {
-                Effect::Deliver {
-                    consumer,
-                    position,
-                    redelivered,
-                    delivery_count,
-                } => match self.store.get(position) {
-                    Ok(Some(message)) => outbox.deliver(
-                        consumer,
-                        Delivered {
-                            position,
-                            redelivered,
-                            delivery_count,
-                            message,
-                        },
-                    ),
-                    Ok(None) => {
-                        self.report_lost(position);
-                        let (machine, effects) = (&mut self.machine, &mut self.effects);
-                        let outcome = machine::queue::Outcome::Ack;
-                        machine.settle(now_ms, consumer, &[position], outcome, effects);
-                    }
-                    Err(error) => {
-                        self.pending.push_front(effect);
-                        return self.fail(&error, now_ms);
-                    }
-                },
-                Effect::Settled { position } => self.store.settle(position),
-                Effect::Purged { positions } => {
-                    for position in positions {
-                        self.store.settle(position);
-                    }
-                }
-                Effect::Died { position, reason } => {
-                    if self.machine.config().dead_letter_exchange.is_some() {
-                        if letters.is_full() {
-                            self.pending.push_front(effect);
-                            self.letters_wait = true;
-                            return;
-                        }
-                        match self.store.get(position) {
-                            Ok(Some(message)) => {
-                                let (queue, config) = (&self.queue, self.machine.config());
-                                letters.publish(image, queue, config, &message, reason, now_ms);
-                                context.metrics.dead_lettered(&self.labels, reason);
-                            }
-                            Ok(None) => self.report_lost(position),
-                            Err(error) => {
-                                self.pending.push_front(effect);
-                                return self.fail(&error, now_ms);
-                            }
-                        }
-                    }
-                    self.store.settle(position);
-                }
-                Effect::Cancelled { consumer } => outbox.push(
-                    host::session_of(consumer),
-                    Response::Cancelled {
-                        consumer: consumer.number,
-                        by_client: true,
-                    },
-                ),
-                Effect::Unused => context.links.delete(&self.queue),
-            }
-        }
-    }
-
-    /// Writes what has gathered. The answer is what must be synced, and who waits for it.
-    pub(super) fn write(&mut self, now_ms: i64, outbox: &mut Outbox) -> Option<Job> {
-        if self.outage.is_some() {
-            let unsynced = std::mem::take(&mut self.unsynced);
-            self.refuse(unsynced, outbox);
-            self.memory.set(self.store.held_bytes());
-            return None;
-        }
-        let store = &mut self.store;
-        let written = store.append().and_then(|_| {
-            if self.unsynced.is_empty() && !store.wants_sync() {
-                Ok(None)
-            } else {
-                store.begin_sync()
-            }
-        });
-        let job = match written {
-            Ok(Some(task)) => Some(Job {
-                queue: self.queue.id,
-                task,
-                waiting: std::mem::take(&mut self.unsynced),
-            }),
-            Ok(None) => {
-                for unsynced in self.unsynced.drain(..) {
-                    outbox.confirm(unsynced.session, unsynced.publish);
-                }
-                None
-            }
-            Err(error) => {
-                self.fail(&error, now_ms);
-                let unsynced = std::mem::take(&mut self.unsynced);
-                self.refuse(unsynced, outbox);
-                None
-            }
-        };
-        self.memory.set(self.store.held_bytes());
-        job
-    }
-
-    /// A sync has failed that these waited for. The log may have been opened anew since.
-    pub(super) fn not_synced(
-        &mut self,
-        unsynced: Vec<Unsynced>,
-        error: &store::Error,
-        now_ms: i64,
-        outbox: &mut Outbox,
-    ) {
-        if self.store.is_broken() {
-            self.fail(error, now_ms);
-        }
-        self.refuse(unsynced, outbox);
-    }
-
-    /// Tells publishers that their messages are not taken, and takes them back where no consumer has them
-    /// already.
-    fn refuse(&mut self, unsynced: Vec<Unsynced>, outbox: &mut Outbox) {
-        let mut withdrawn = Vec::new();
-        for unsynced in unsynced {
-            outbox.refuse(unsynced.session, unsynced.publish);
-            if self.machine.withdraw(unsynced.position) {
-                withdrawn.push(unsynced.position);
-            }
-        }
-        self.store.withdraw(&withdrawn);
-    }
-
     pub(super) fn tick(&mut self, now_ms: i64) {
         self.timer = NEVER;
         if self.outage.as_ref().is_some_and(|o| o.is_due(now_ms)) {
@@ -388,44 +227,6 @@ impl Hosted {
         if self.restored {
             self.machine.tick(now_ms, &mut self.effects);
         }
-    }
-
-    /// Tries to bring the queue back into service.
-    fn recover(&mut self, now_ms: i64) {
-        match self.reopen(now_ms) {
-            Ok(()) => {
-                tracing::info!(queue = %self.queue.name, "queue is in service again");
-                self.outage = None;
-            }
-            Err(error) => {
-                tracing::warn!(queue = %self.queue.name, %error, "queue is still out of service");
-                if let Some(outage) = &mut self.outage {
-                    outage.again(now_ms);
-                }
-            }
-        }
-    }
-
-    fn reopen(&mut self, now_ms: i64) -> Result<(), store::Error> {
-        if !self.restored {
-            return self.restore();
-        }
-        if self.store.is_broken() {
-            let pending = self.pending.iter().filter_map(|effect| match effect {
-                Effect::Deliver { position, .. } | Effect::Died { position, .. } => Some(*position),
-                _ => None,
-            });
-            let needed = self.machine.positions().chain(pending);
-            self.store.reopen(now_ms, needed)?;
-        }
-        self.store.append()?;
-        if let Some(Effect::Deliver { position, .. } | Effect::Died { position, .. }) =
-            self.pending.front()
-        {
-            // The body that the disk did not give; until it does nothing goes on.
-            self.store.get(*position)?;
-        }
-        Ok(())
     }
 
     pub(super) fn next_timer(&self, now_ms: i64) -> i64 {
@@ -480,35 +281,6 @@ impl Hosted {
         context.metrics.forget(&self.labels);
         if let Err(error) = self.store.delete() {
             tracing::error!(queue = %self.queue.name, %error, "files of a deleted queue remain");
-        }
-    }
-
-    /// False when the files are not those of a clean shutdown.
-    pub(super) fn close(mut self, now_ms: i64) -> bool {
-        if self.outage.is_some() {
-            // A last try: it may have been a full disk.
-            self.recover(now_ms);
-        }
-        if self.outage.is_some() {
-            return false;
-        }
-        let closed = self.store.close();
-        if let Err(error) = &closed {
-            tracing::error!(queue = %self.queue.name, %error, "queue did not close cleanly");
-        }
-        closed.is_ok()
-    }
-
-    /// The disk has failed. The driver's next timer tries again.
-    fn fail(&mut self, error: &store::Error, now_ms: i64) {
-        if self.outage.is_none() {
-            tracing::error!(
-                queue = %self.queue.name,
-                error = error as &dyn std::error::Error,
-                "the disk has failed a queue: publishes are refused until it serves again"
-            );
-            // An append that failed is tried again later; a log that is in doubt is opened anew now.
-            self.outage = Some(Outage::new(now_ms, self.store.is_broken()));
         }
     }
 

@@ -88,7 +88,7 @@ impl Command {
                 let mut batches = Vec::new();
                 for _ in 0..codec::count(&mut input)? {
                     let session = codec::uint(&mut input)?;
-                    batches.push((session, codec::requests(&mut input)?));
+                    batches.push((session, codec::request::requests(&mut input)?));
                 }
                 Self::Batch(Origin { broker, boot, seq }, batches)
             }
@@ -129,7 +129,7 @@ pub(crate) fn encode_batch(origin: Origin, batches: &Batches) -> Bytes {
     codec::put_uint(&mut out, batches.len() as u64);
     for (session, requests) in batches {
         codec::put_uint(&mut out, *session);
-        codec::put_requests(&mut out, requests);
+        codec::request::put_requests(&mut out, requests);
     }
     out.freeze()
 }

@@ -46,7 +46,7 @@ pub(super) fn write(state: &State, to: &mut dyn Write) -> io::Result<()> {
     codec::put_uint(&mut out, state.bodies.len() as u64);
     for (position, message) in state.bodies.iter() {
         codec::put_uint(&mut out, *position);
-        codec::put_message(&mut out, message);
+        codec::message::put_message(&mut out, message);
         if out.len() > CHUNK_BYTES {
             to.write_all(&out)?;
             out.clear();
@@ -114,7 +114,7 @@ fn parse(shard: ShardId, mut input: Bytes) -> Result<State, Malformed> {
     }
     for _ in 0..codec::count(&mut input)? {
         let position = codec::uint(&mut input)?;
-        let message = codec::message(&mut input)?;
+        let message = codec::message::message(&mut input)?;
         state.bodies.insert(position, Arc::new(message));
     }
     Ok(state)

@@ -346,7 +346,7 @@ fn responses(replies: Vec<Bytes>) -> Vec<Response> {
     let mut reply = replies.into_iter().next().unwrap();
     assert_eq!(codec::count(&mut reply).unwrap(), 1);
     codec::session(&mut reply).unwrap();
-    codec::responses(&mut reply).unwrap()
+    codec::response::responses(&mut reply).unwrap()
 }
 
 #[test]

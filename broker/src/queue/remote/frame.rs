@@ -54,7 +54,7 @@ impl Frame {
                 codec::put_uint(&mut out, batches.len() as u64);
                 for (session, requests) in batches {
                     codec::put_uint(&mut out, *session);
-                    codec::put_requests(&mut out, requests);
+                    codec::request::put_requests(&mut out, requests);
                 }
             }
             Self::Push(pushes) => {
@@ -62,7 +62,7 @@ impl Frame {
                 codec::put_uint(&mut out, pushes.len() as u64);
                 for push in pushes {
                     codec::put_uint(&mut out, push.session);
-                    codec::put_responses(&mut out, &push.responses);
+                    codec::response::put_responses(&mut out, &push.responses);
                 }
             }
             Self::Resync => out.put_u8(RESYNC),
@@ -84,7 +84,7 @@ impl Frame {
                 let mut batches = Vec::new();
                 for _ in 0..codec::count(&mut input)? {
                     let session = codec::uint(&mut input)?;
-                    batches.push((session, codec::requests(&mut input)?));
+                    batches.push((session, codec::request::requests(&mut input)?));
                 }
                 Self::Classic(batches)
             }
@@ -93,7 +93,7 @@ impl Frame {
                 for _ in 0..codec::count(&mut input)? {
                     pushes.push(Push {
                         session: codec::uint(&mut input)?,
-                        responses: codec::responses(&mut input)?,
+                        responses: codec::response::responses(&mut input)?,
                     });
                 }
                 Self::Push(pushes)

@@ -191,7 +191,7 @@ async fn propose(
 fn answer(links: &Links, mut reply: Bytes) -> Result<(), Malformed> {
     for _ in 0..codec::count(&mut reply)? {
         let session: SessionKey = codec::session(&mut reply)?;
-        let responses: Vec<Response> = codec::responses(&mut reply)?;
+        let responses: Vec<Response> = codec::response::responses(&mut reply)?;
         links.respond(session, responses);
     }
     Ok(())

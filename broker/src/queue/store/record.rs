@@ -36,7 +36,7 @@ impl Entry {
         let mut key = record.key.clone().unwrap_or_default();
         match key.try_get_u8() {
             Ok(MESSAGE) => {
-                let mut message = codec::envelope(&mut key)?;
+                let mut message = codec::message::envelope(&mut key)?;
                 message.body = record.value.clone().unwrap_or_default();
                 Ok(Self::Message(message))
             }
@@ -64,7 +64,7 @@ impl Batches {
         }
         self.key.clear();
         self.key.put_u8(MESSAGE);
-        codec::put_envelope(&mut self.key, &unwritten.message);
+        codec::message::put_envelope(&mut self.key, &unwritten.message);
         let body = &unwritten.message.body;
         self.builder
             .push(unwritten.time_ms, Some(&self.key), Some(body));
