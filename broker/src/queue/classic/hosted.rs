@@ -5,6 +5,8 @@
 
 mod effects;
 mod recovery;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::collections::VecDeque;
@@ -133,41 +135,41 @@ impl Hosted {
         }
     }
 
-    /// Settled only once its body is there: one that cannot be read goes back.
+    /// The first that has its body, which is settled only then: one that cannot be read goes back. One
+    /// without a body is dropped, as RabbitMQ drops it when it restarts the queue that crashed over it.
     fn get(&mut self, session: SessionKey, consumer: u32, no_ack: bool, now_ms: i64) -> Reply {
         let key = host::key_of(session, consumer);
-        let effects = &mut self.effects;
-        let Some(got) = self.machine.get(now_ms, key, false, effects) else {
-            return Reply::Got(None);
-        };
-        let body = self.store.get(got.position);
-        let outcome = match &body {
-            Ok(Some(_)) if !no_ack => None,
-            Ok(_) => Some(machine::queue::Outcome::Ack),
-            Err(_) => Some(machine::queue::Outcome::Requeue),
-        };
-        if let Some(outcome) = outcome {
-            let position = [got.position];
-            self.machine
-                .settle(now_ms, key, &position, outcome, effects);
-        }
-        match body {
-            Ok(Some(message)) => Reply::Got(Some((
-                Delivered {
-                    position: got.position,
-                    redelivered: got.redelivered,
-                    delivery_count: 0,
-                    message,
-                },
-                got.left,
-            ))),
-            Ok(None) => {
-                self.report_lost(got.position);
-                Reply::Crashed
+        loop {
+            let effects = &mut self.effects;
+            let Some(got) = self.machine.get(now_ms, key, false, effects) else {
+                return Reply::Got(None);
+            };
+            let body = self.store.get(got.position);
+            let outcome = match &body {
+                Ok(Some(_)) if !no_ack => None,
+                Ok(_) => Some(machine::queue::Outcome::Ack),
+                Err(_) => Some(machine::queue::Outcome::Requeue),
+            };
+            if let Some(outcome) = outcome {
+                let position = [got.position];
+                self.machine
+                    .settle(now_ms, key, &position, outcome, effects);
             }
-            Err(error) => {
-                self.fail(&error, now_ms);
-                Reply::Crashed
+            match body {
+                Ok(Some(message)) => {
+                    let delivered = Delivered {
+                        position: got.position,
+                        redelivered: got.redelivered,
+                        delivery_count: 0,
+                        message,
+                    };
+                    return Reply::Got(Some((delivered, got.left)));
+                }
+                Ok(None) => self.report_lost(got.position),
+                Err(error) => {
+                    self.fail(&error, now_ms);
+                    return Reply::Crashed;
+                }
             }
         }
     }
