@@ -18,12 +18,14 @@ pub mod session;
 mod budget;
 mod classic;
 mod dead_letter;
+mod deletion;
 mod host;
 mod inflight;
 mod links;
 mod mailbox;
 mod metrics;
 mod outbox;
+mod owner;
 mod pressure;
 mod quorum;
 mod remote;
@@ -50,6 +52,7 @@ use crate::raft::Groups;
 pub use metrics::Metrics;
 
 pub use message::{Death, Deaths, Message, Reason};
+pub use owner::Owner;
 pub use pressure::Shortage;
 pub use protocol::Stats;
 pub use session::{
@@ -200,7 +203,7 @@ impl Queues {
         }
         links.set_drivers(inboxes.clone());
         for queue in left_behind(&image, broker) {
-            links.delete(queue);
+            links.delete_abandoned(queue);
         }
         tokio::spawn(follow(parts.metadata.watch(), links.clone()));
         let disk = pressure::Disk {
@@ -243,6 +246,16 @@ impl Queues {
         session::open(self.links.clone())
     }
 
+    /// One per client connection that may have exclusive queues.
+    pub fn owner(&self) -> Owner {
+        self.links.owners().enter()
+    }
+
+    /// Has a queue deleted that nobody can use any more, whenever that is possible.
+    pub fn delete_abandoned(&self, queue: &Arc<Queue>) {
+        self.links.delete_abandoned(queue);
+    }
+
     /// Broker that serves `queue`: its home, or the leader of its shard where this broker knows it.
     pub fn served_by(&self, queue: &Queue) -> Option<BrokerId> {
         match queue.kind {
@@ -281,15 +294,14 @@ async fn follow(mut images: watch::Receiver<Arc<Image>>, links: Arc<links::Links
     }
 }
 
-/// Queues that could not outlive the stop of their home.
+/// Queues that could not outlive the stop of their home. Exclusive ones go for want of their owner.
 fn left_behind(image: &Image, broker: BrokerId) -> Vec<&Arc<Queue>> {
     let queues = image
         .vhosts
         .values()
         .flat_map(|vhost| vhost.queues.values());
     let here = queues.filter(|queue| {
-        matches!(queue.kind, QueueKind::Classic { home } if home == broker)
-            && (!queue.durable || queue.exclusive.is_some())
+        matches!(queue.kind, QueueKind::Classic { home } if home == broker) && !queue.durable
     });
     here.collect()
 }

@@ -11,6 +11,7 @@
 
 pub mod config;
 mod consumers;
+mod disuse;
 mod limits;
 mod ready;
 mod snapshot;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use config::{Config, InvalidArgument, Kind, Overflow};
 use consumers::{Consumer, Consumers};
+use disuse::Disuse;
 use ready::Ready;
 pub use ready::{Message, NEVER};
 pub use snapshot::Corrupt;
@@ -82,7 +84,8 @@ pub enum Effect {
     Purged { positions: Vec<u64> },
     /// The consumer's cancel has taken effect: nothing more is delivered to it.
     Cancelled { consumer: ConsumerKey },
-    /// An auto-delete queue lost its last consumer, or `x-expires` has run out: delete it.
+    /// An auto-delete queue lost its last consumer, or `x-expires` has run out: delete it. Said again
+    /// after a while if it is still there and unused.
     Unused,
 }
 
@@ -134,9 +137,7 @@ pub struct Machine {
     consumers: Consumers,
     /// Orders deliveries over all consumers, for returns "in delivery order".
     deliveries: u64,
-    /// `x-expires` counts from here while nobody consumes.
-    used_at_ms: i64,
-    had_consumer: bool,
+    disuse: Disuse,
 }
 
 impl Machine {
@@ -146,8 +147,7 @@ impl Machine {
             consumers: Consumers::new(config.single_active_consumer),
             config,
             deliveries: 0,
-            used_at_ms: now_ms,
-            had_consumer: false,
+            disuse: Disuse::new(now_ms),
         }
     }
 
@@ -260,8 +260,7 @@ impl Machine {
         if heeds_exclusive && !self.consumers.admits(attach.exclusive) {
             return Err(ExclusiveInUse);
         }
-        self.used_at_ms = now_ms;
-        self.had_consumer = true;
+        self.disuse.attached(now_ms);
         let drains = self.config.kind == Kind::Quorum;
         self.consumers.attach(Consumer::new(attach), drains);
         self.advance(now_ms, effects);
@@ -358,7 +357,7 @@ impl Machine {
         no_ack: bool,
         effects: &mut Vec<Effect>,
     ) -> Option<Got> {
-        self.used_at_ms = now_ms;
+        self.disuse.used(now_ms);
         self.expire(now_ms, effects);
         let message = self.ready.pop()?;
         let got = Got {
@@ -391,26 +390,17 @@ impl Machine {
 
     /// When [`Self::tick`] has something to do, in milliseconds since 1970.
     pub fn next_deadline_ms(&self) -> Option<i64> {
-        let expires = match self.config.expires_ms {
-            Some(expires) if self.consumers.active_len() == 0 => {
-                let expires = i64::try_from(expires).unwrap_or(NEVER);
-                self.used_at_ms.saturating_add(expires)
-            }
-            _ => NEVER,
-        };
-        let next = self.ready.next_deadline_ms().min(expires);
+        let unused = self
+            .disuse
+            .next_ms(&self.config, self.consumers.active_len());
+        let next = self.ready.next_deadline_ms().min(unused);
         (next != NEVER).then_some(next)
     }
 
     /// Expires what is due at the heads, and the queue itself.
     pub fn tick(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
         self.advance(now_ms, effects);
-        if let Some(expires) = self.config.expires_ms
-            && self.consumers.active_len() == 0
-            && now_ms.saturating_sub(self.used_at_ms) >= i64::try_from(expires).unwrap_or(NEVER)
-        {
-            effects.push(Effect::Unused);
-        }
+        self.say_if_unused(now_ms, effects);
     }
 
     fn put_back(
@@ -438,12 +428,21 @@ impl Machine {
 
     fn after_loss(&mut self, now_ms: i64, was_active: bool, effects: &mut Vec<Effect>) {
         if was_active && self.consumers.active_len() == 0 {
-            self.used_at_ms = now_ms;
-            if self.config.auto_delete && self.had_consumer {
-                effects.push(Effect::Unused);
-            }
+            self.disuse.left(now_ms);
+            self.say_if_unused(now_ms, effects);
         }
         self.advance(now_ms, effects);
+    }
+
+    fn say_if_unused(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
+        if self
+            .disuse
+            .next_ms(&self.config, self.consumers.active_len())
+            <= now_ms
+        {
+            self.disuse.said(now_ms);
+            effects.push(Effect::Unused);
+        }
     }
 
     /// Delivers while someone has credit, then expires and trims what is left.

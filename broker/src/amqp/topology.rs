@@ -13,11 +13,11 @@ use amqp_wire::ShortStr;
 use machine::metadata::command::{Command, Refusal, Reply};
 use machine::metadata::image::{Destination, Exchange, Queue, Vhost};
 use model::BrokerId;
-use uuid::Uuid;
 
 use super::Front;
 use super::outage::Outage;
 use crate::metadata;
+use crate::queue::Owner;
 
 /// Whether a queue can have these arguments, for those who declare queues without a connection.
 pub(crate) fn check_queue_arguments(
@@ -35,7 +35,7 @@ pub(super) struct Client {
     pub(super) vhost: Arc<str>,
     pub(super) user: String,
     /// Owner of the connection's exclusive queues.
-    pub(super) token: Uuid,
+    pub(super) owner: Owner,
 }
 
 /// Why a topology method changed nothing. Texts are RabbitMQ's.
@@ -120,7 +120,7 @@ impl Client {
     /// Refuses an exclusive queue of another connection.
     fn unlocked(&self, queue: &Queue) -> Result<(), Error> {
         match queue.exclusive {
-            Some(owner) if owner != self.token => Err(self.locked(&queue.name)),
+            Some(owner) if owner != self.owner.id() => Err(self.locked(&queue.name)),
             _ => Ok(()),
         }
     }

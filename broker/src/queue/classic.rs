@@ -223,6 +223,9 @@ impl Driver {
     }
 
     fn begin(&mut self, queue: &Arc<Queue>) {
+        if self.context.links.owners().have_left(queue) {
+            self.context.links.delete_abandoned(queue);
+        }
         let dir = self.context.dir.join(queue.id.to_string());
         let hosted = Hosted::open(queue.clone(), dir, &self.context, host::now_ms());
         self.queues.insert(queue.id, hosted);

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::mpsc::{SendError, Sender};
 use std::sync::{Arc, OnceLock, Weak};
 
-use machine::metadata::command::Command;
 use machine::metadata::image::{Image, Queue, QueueKind};
 use model::{BrokerId, ShardId};
 use parking_lot::RwLock;
@@ -15,8 +14,10 @@ use tokio::sync::watch;
 use super::Config;
 use super::budget::Budget;
 use super::classic::Input;
+use super::deletion::{self, Deletions, UnderWay};
 use super::inflight::Permit;
 use super::outbox::Outbox;
+use super::owner::Owners;
 use super::pressure::Pressure;
 use super::protocol::{Op, QueueId, Reply, Request, Response, SessionKey};
 use super::remote::Remote;
@@ -47,6 +48,8 @@ pub(crate) struct Links {
     config: Config,
     budget: Arc<Budget>,
     pressure: Pressure,
+    owners: Owners,
+    deletions: Deletions,
     /// `None` in a handle without hosts.
     metadata: Option<metadata::Handle>,
     runtime: Option<runtime::Handle>,
@@ -65,6 +68,8 @@ impl Links {
             broker,
             budget: Arc::new(Budget::new(config.memory_bytes_max)),
             pressure: Pressure::default(),
+            owners: Owners::default(),
+            deletions: Deletions::default(),
             config,
             metadata,
             runtime: runtime::Handle::try_current().ok(),
@@ -105,6 +110,10 @@ impl Links {
 
     pub(crate) fn pressure(&self) -> &Pressure {
         &self.pressure
+    }
+
+    pub(super) fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     pub(crate) fn image(&self) -> Arc<Image> {
@@ -194,27 +203,32 @@ impl Links {
         }
     }
 
-    /// Has a queue deleted that nobody uses any more; not another one of the same name.
-    pub(crate) fn delete(&self, queue: &Arc<Queue>) {
-        let Some(metadata) = self.metadata.clone() else {
-            return;
-        };
-        let queue = queue.clone();
-        self.spawn(async move {
-            let image = metadata.image();
-            let vhost = image.vhosts.get(&queue.vhost);
-            let there = vhost.and_then(|vhost| vhost.queues.get(&queue.name));
-            if there.is_none_or(|there| there.id != queue.id) {
-                return;
-            }
-            let command = Command::DeleteQueue {
-                vhost: queue.vhost.to_string(),
-                name: queue.name.to_string(),
-            };
-            if let Err(error) = metadata.submit(command).await {
-                tracing::warn!(queue = %queue.name, %error, "unused queue was not deleted");
-            }
-        });
+    /// Has a queue deleted that nobody uses any more. Tried once: its host says so again while it is unused.
+    pub(crate) fn delete_unused(&self, queue: &Arc<Queue>) {
+        if let Some((metadata, under_way)) = self.begin_deletion(queue) {
+            let queue = queue.clone();
+            self.spawn(async move {
+                deletion::delete(&metadata, &queue).await;
+                drop(under_way);
+            });
+        }
+    }
+
+    /// Has a queue deleted that nobody can use any more, by as many tries as it takes.
+    pub(crate) fn delete_abandoned(&self, queue: &Arc<Queue>) {
+        if let Some((metadata, under_way)) = self.begin_deletion(queue) {
+            let queue = queue.clone();
+            self.spawn(async move {
+                let delete = || deletion::delete(&metadata, &queue);
+                deletion::delete_until_gone(deletion::AGAIN, delete).await;
+                drop(under_way);
+            });
+        }
+    }
+
+    fn begin_deletion(&self, queue: &Queue) -> Option<(metadata::Handle, UnderWay)> {
+        let metadata = self.metadata.clone()?;
+        Some((metadata, self.deletions.begin(queue.id)?))
     }
 }
 

@@ -272,7 +272,7 @@ impl Shard {
                     if self.leading
                         && let Some(hosted) = self.state.queues.get(&id)
                     {
-                        self.links.delete(&hosted.queue);
+                        self.links.delete_unused(&hosted.queue);
                     }
                 }
             }

@@ -23,8 +23,8 @@ impl Machine {
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(VERSION);
         put(out, self.deliveries);
-        put_signed(out, self.used_at_ms);
-        out.push(u8::from(self.had_consumer));
+        put_signed(out, self.disuse.used_at_ms);
+        out.push(u8::from(self.disuse.had_consumer));
         put(out, self.ready.len());
         for (place, message) in self.ready.messages() {
             out.push(match place {
@@ -51,8 +51,8 @@ impl Machine {
         }
         let mut machine = Self::new(config, 0);
         machine.deliveries = take(bytes)?;
-        machine.used_at_ms = take_signed(bytes)?;
-        machine.had_consumer = byte(bytes)? != 0;
+        machine.disuse.used_at_ms = take_signed(bytes)?;
+        machine.disuse.had_consumer = byte(bytes)? != 0;
         for _ in 0..take(bytes)? {
             let place = byte(bytes)?;
             let message = take_message(bytes)?;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use amqp_wire::session::{Closed, Config, Credentials, Event, Session as Wire};
 use amqp_wire::{Exception, ReplyCode};
-use uuid::Uuid;
 
 use super::clock::Clock;
 use super::socket::{Read, Socket};
@@ -76,10 +75,10 @@ pub(super) async fn shake(
                     };
                     wire.accept_open();
                     let client = Client {
+                        owner: front.queues.owner(),
                         front,
                         vhost: name,
                         user,
-                        token: Uuid::new_v4(),
                     };
                     return Ok(Some(Opened {
                         socket,

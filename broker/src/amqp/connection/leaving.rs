@@ -106,13 +106,16 @@ async fn give_up(
     mut operations: FuturesUnordered<Operation>,
     auto_delete: Vec<Arc<Queue>>,
 ) {
-    // A declare under way may still make an exclusive queue.
+    // A declare under way may still make an exclusive queue, which should be gone before close-ok. One
+    // that makes it later makes a queue without owner.
     while operations.next().await.is_some() {}
+    client.owner.leave();
     // Consumers leave before the queues that only this connection could use go away.
     drop(session);
-    for name in topology::queue::exclusive_queues(&client) {
-        if let Err(error) = topology::queue::delete_now(&client, &name).await {
-            tracing::warn!(queue = %name, %error, "cannot delete an exclusive queue");
+    for queue in topology::queue::exclusive_queues(&client) {
+        if let Err(error) = topology::queue::delete_now(&client, &queue.name).await {
+            tracing::warn!(queue = %queue.name, %error, "exclusive queue is not deleted; it is tried again");
+            client.front.queues.delete_abandoned(&queue);
         }
     }
     await_deletion(&client, auto_delete).await;
@@ -123,6 +126,6 @@ async fn give_up(
 async fn await_deletion(client: &Client, queues: Vec<Arc<Queue>>) {
     let deletion = topology::queue::await_deletion(client, queues);
     if timeout(GIVE_UP_TIMEOUT, deletion).await.is_err() {
-        tracing::warn!("an auto-delete queue outlives its last consumer; delete it if it stays");
+        tracing::warn!("an auto-delete queue is still there; its host goes on to try to delete it");
     }
 }

@@ -118,7 +118,7 @@ async fn declare_active(
         // Exclusive queues live no longer than their connection.
         durable: declare.durable,
         auto_delete: declare.auto_delete,
-        exclusive: declare.exclusive.then_some(client.token),
+        exclusive: declare.exclusive.then(|| client.owner.id()),
         arguments,
     };
     if let Some(existing) = client.vhost().queues.get(name.as_str()) {
@@ -271,11 +271,11 @@ pub(in crate::amqp) async fn await_deletion(client: &Client, queues: Vec<Arc<Que
 }
 
 /// The exclusive queues of a connection, to be deleted at its end.
-pub(in crate::amqp) fn exclusive_queues(client: &Client) -> Vec<Arc<str>> {
+pub(in crate::amqp) fn exclusive_queues(client: &Client) -> Vec<Arc<Queue>> {
     let vhost = client.vhost();
     let owned = vhost.queues.values();
     owned
-        .filter(|queue| queue.exclusive == Some(client.token))
-        .map(|queue| queue.name.clone())
+        .filter(|queue| queue.exclusive == Some(client.owner.id()))
+        .cloned()
         .collect()
 }

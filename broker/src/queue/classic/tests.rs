@@ -60,6 +60,30 @@ async fn transient_queue_is_deleted_when_its_home_restarts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_exclusive_queue_goes_that_is_made_when_its_owner_has_left() {
+    let broker = Broker::new();
+    let (stays, leaves) = (broker.queues.owner(), broker.queues.owner());
+    leaves.leave();
+    for (name, owner) in [("kept", &stays), ("late", &leaves)] {
+        let declare = Command::DeclareQueue {
+            vhost: "/".to_owned(),
+            name: name.to_owned(),
+            quorum: false,
+            home: broker.metadata.this_broker(),
+            durable: false,
+            auto_delete: false,
+            exclusive: Some(owner.id()),
+            arguments: machine::value::Table::new(),
+        };
+        broker.metadata.submit(declare).await.unwrap();
+    }
+    let mut images = broker.metadata.watch();
+    let gone = images.wait_for(|image| !image.vhosts["/"].queues.contains_key("late"));
+    gone.await.unwrap();
+    assert!(broker.find("kept").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_backlog_beyond_the_cache_is_read_back_in_order() {
     let broker = Broker::new();
     let queue = broker.declare("q", true, &[]).await;

@@ -87,7 +87,7 @@ impl Hosted {
                         by_client: true,
                     },
                 ),
-                Effect::Unused => context.links.delete(&self.queue),
+                Effect::Unused => context.links.delete_unused(&self.queue),
             }
         }
     }
