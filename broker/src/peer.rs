@@ -310,6 +310,11 @@ impl Mesh {
         self.0.config.frame_bytes_max
     }
 
+    /// How long [`Mesh::call`] waits for a peer.
+    pub fn call_timeout(&self) -> Duration {
+        self.0.config.call_timeout
+    }
+
     /// The failure detector's view; changes are published as they are noticed.
     pub fn alive(&self) -> watch::Receiver<Alive> {
         self.0.alive.subscribe()

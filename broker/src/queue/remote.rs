@@ -24,9 +24,10 @@ use futures::future::BoxFuture;
 use model::{BrokerId, ShardId};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use self::frame::Frame;
+use self::frame::{Frame, Proposed};
 use self::pusher::Push;
 use super::classic::Input;
 use super::inflight::{Arrived, Permit};
@@ -62,10 +63,16 @@ struct Inner {
 /// The near end of a link.
 #[derive(Clone)]
 struct Link {
-    batches: mpsc::UnboundedSender<Batch>,
+    batches: mpsc::UnboundedSender<Sent>,
     /// Something may have been lost on the way back.
     resume: Arc<Notify>,
     open: Arc<Mutex<broker_link::Open>>,
+}
+
+/// A batch on its way to its link.
+struct Sent {
+    at: Instant,
+    batch: Batch,
 }
 
 impl Remote {
@@ -96,8 +103,9 @@ impl Remote {
 
     /// Gives the batch back when its link has ended.
     pub(crate) fn send(&self, host: Host, batch: Batch) -> Option<Batch> {
-        let sent = self.link(host).batches.send(batch);
-        sent.err().map(|refused| refused.0)
+        let at = Instant::now();
+        let sent = self.link(host).batches.send(Sent { at, batch });
+        sent.err().map(|refused| refused.0.batch)
     }
 
     /// Tells a session of another broker.
@@ -252,7 +260,13 @@ impl Handler for Remote {
         match Frame::decode(request) {
             Ok(Frame::Shard(shard, command)) => {
                 let shards = self.0.shards.clone();
-                async move { shards.propose(shard, command).await.encode() }.boxed()
+                let bound = self.0.mesh.call_timeout();
+                async move {
+                    let proposed = timeout(bound, shards.propose(shard, command)).await;
+                    // Who asked has stopped waiting.
+                    proposed.unwrap_or(Proposed::Unknown).encode()
+                }
+                .boxed()
             }
             Ok(Frame::Classic(batches)) => {
                 let taken = self.take(from, batches);
@@ -278,29 +292,39 @@ impl Handler for Remote {
     }
 }
 
-/// What of `waiting` fits one frame, by session, and the permits to give back with its answer.
-fn gather(
-    first: Option<Batch>,
-    waiting: &mut mpsc::UnboundedReceiver<Batch>,
-) -> (Batches, Vec<Permit>) {
-    let mut batches: Batches = Vec::new();
-    let mut permits = Vec::new();
+/// What fits one frame.
+#[derive(Default)]
+struct Gathered {
+    batches: Batches,
+    /// To give back with its answer.
+    permits: Vec<Permit>,
+    /// When the oldest of it was sent.
+    since: Option<Instant>,
+}
+
+/// What of `waiting` fits one frame, by session.
+fn gather(first: Option<Sent>, waiting: &mut mpsc::UnboundedReceiver<Sent>) -> Gathered {
+    let mut gathered = Gathered::default();
     let mut bytes = 0;
     let mut next = first;
-    while let Some(batch) = next.take() {
+    while let Some(Sent { at, batch }) = next.take() {
         bytes += batch.permit.bytes();
-        permits.push(batch.permit);
-        match batches.last_mut() {
+        gathered.permits.push(batch.permit);
+        gathered.since.get_or_insert(at);
+        match gathered.batches.last_mut() {
             Some((session, requests)) if *session == batch.session.number => {
                 requests.extend(batch.requests);
             }
-            _ => batches.push((batch.session.number, batch.requests)),
+            _ => {
+                let session = batch.session.number;
+                gathered.batches.push((session, batch.requests));
+            }
         }
-        if permits.len() < FRAME_BATCHES_MAX && bytes < FRAME_BYTES_MAX {
+        if gathered.permits.len() < FRAME_BATCHES_MAX && bytes < FRAME_BYTES_MAX {
             next = waiting.try_recv().ok();
         }
     }
-    (batches, permits)
+    gathered
 }
 
 /// Answers sessions of this broker.

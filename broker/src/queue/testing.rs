@@ -24,6 +24,11 @@ const HERE: BrokerId = BrokerId(1);
 const THERE: BrokerId = BrokerId(2);
 
 async fn mesh(broker: BrokerId) -> (Mesh, Address) {
+    mesh_with(broker, peer::Config::default()).await
+}
+
+/// A mesh, and where its peers reach it.
+pub(super) async fn mesh_with(broker: BrokerId, config: peer::Config) -> (Mesh, Address) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = Address {
         host: "127.0.0.1".to_owned(),
@@ -34,7 +39,7 @@ async fn mesh(broker: BrokerId) -> (Mesh, Address) {
         cluster_id: "test".to_owned(),
         incarnation: uuid::Uuid::nil(),
     };
-    let mesh = Mesh::start(identity, peer::Config::default(), vec![listener]);
+    let mesh = Mesh::start(identity, config, vec![listener]);
     (mesh, address)
 }
 

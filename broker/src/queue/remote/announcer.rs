@@ -1,11 +1,13 @@
-//! Tells the other brokers what this one is short of.
+//! Tells the other brokers what this one is short of: each by a task of its own, so that one that does
+//! not answer keeps nobody else waiting.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::BrokerId;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use super::frame::Frame;
 use crate::peer::{Mesh, Service};
@@ -17,40 +19,55 @@ const RETRY: Duration = Duration::from_millis(200);
 /// broker need not notice.
 const TELL_AGAIN: Duration = Duration::from_secs(5);
 
-/// Runs until the broker goes down. A peer that never heard of a shortage is not told that there is none.
-pub(super) async fn run(mesh: Mesh, mut here: watch::Receiver<Option<Shortage>>) {
+/// Runs until the broker goes down.
+pub(super) async fn run(mesh: Mesh, here: watch::Receiver<Option<Shortage>>) {
     let mut alive = mesh.alive();
-    let mut told: BTreeMap<BrokerId, (Shortage, Instant)> = BTreeMap::new();
+    // One task at most for a peer; all end with this one.
+    let mut tasks = JoinSet::new();
+    let mut told = BTreeMap::new();
+    loop {
+        let peers = alive.borrow_and_update().clone();
+        told.retain(|broker, task: &mut tokio::task::AbortHandle| {
+            let answers = peers.is_alive(*broker);
+            if !answers {
+                task.abort();
+            }
+            answers
+        });
+        for (broker, _) in peers.peers.iter().filter(|(_, answers)| **answers) {
+            let (mesh, here) = (mesh.clone(), here.clone());
+            told.entry(*broker)
+                .or_insert_with(|| tasks.spawn(tell(*broker, mesh, here)));
+        }
+        tokio::select! {
+            changed = alive.changed() => if changed.is_err() { return },
+            Some(_ended) = tasks.join_next() => {}
+        }
+    }
+}
+
+/// Tells one peer for as long as it answers heartbeats. One that cannot have heard of a shortage is not told
+/// that there is none.
+async fn tell(broker: BrokerId, mesh: Mesh, mut here: watch::Receiver<Option<Shortage>>) {
+    let mut may_know = false;
     loop {
         let shortage = *here.borrow_and_update();
-        let peers = alive.borrow_and_update().clone();
-        told.retain(|broker, _| peers.is_alive(*broker));
-        let mut all_told = true;
-        for (broker, _) in peers.peers.iter().filter(|(_, answers)| **answers) {
-            let known = told.get(broker);
-            let fresh = known.is_none_or(|(_, at)| at.elapsed() < TELL_AGAIN);
-            if fresh && known.map(|(of, _)| *of) == shortage {
-                continue;
-            }
+        let mut told = true;
+        if may_know || shortage.is_some() {
+            may_know = true;
             let frame = Frame::Shortage(shortage).encode();
-            match mesh.call(*broker, Service::Queue, frame).await {
-                Ok(_) => {
-                    match shortage {
-                        Some(shortage) => told.insert(*broker, (shortage, Instant::now())),
-                        None => told.remove(broker),
-                    };
-                }
-                Err(error) => {
-                    tracing::debug!(%broker, %error, "a peer was not told of a shortage");
-                    all_told = false;
-                }
+            let call = timeout(TELL_AGAIN, mesh.call(broker, Service::Queue, frame));
+            told = matches!(call.await, Ok(Ok(_)));
+            if told {
+                may_know = shortage.is_some();
+            } else {
+                tracing::debug!(%broker, "a peer was not told of a shortage");
             }
         }
         tokio::select! {
             changed = here.changed() => if changed.is_err() { return },
-            changed = alive.changed() => if changed.is_err() { return },
-            () = sleep(RETRY), if !all_told => {}
-            () = sleep(TELL_AGAIN), if !told.is_empty() => {}
+            () = sleep(RETRY), if !told => {}
+            () = sleep(TELL_AGAIN), if may_know => {}
         }
     }
 }

@@ -8,11 +8,12 @@ use machine::metadata::image::QueueKind;
 use model::BrokerId;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, timeout};
 
 use super::frame::Frame;
-use super::{Remote, gather, respond};
-use crate::peer::Service;
-use crate::queue::links::{Batch, Links, unavailable};
+use super::{Remote, Sent, gather, respond};
+use crate::peer::{self, Mesh, Service};
+use crate::queue::links::{Links, unavailable};
 use crate::queue::outbox::Outbox;
 use crate::queue::protocol::{Op, Response, SessionKey};
 use crate::queue::quorum::command::Batches;
@@ -46,7 +47,7 @@ impl Open {
 pub(super) async fn run(
     remote: Remote,
     broker: BrokerId,
-    mut waiting: mpsc::UnboundedReceiver<Batch>,
+    mut waiting: mpsc::UnboundedReceiver<Sent>,
     resume: Arc<Notify>,
     open: Arc<Mutex<Open>>,
 ) {
@@ -66,15 +67,15 @@ pub(super) async fn run(
                 None => return,
             },
         };
-        let (gathered, permits) = gather(first, &mut waiting);
-        batches.extend(gathered);
+        let gathered = gather(first, &mut waiting);
+        batches.extend(gathered.batches);
         if batches.is_empty() {
             continue;
         }
         open.lock().add(&batches);
         let frame = Frame::Classic(batches);
-        let sent = remote.0.mesh.call(broker, Service::Queue, frame.encode());
-        if let Err(error) = sent.await {
+        let since = gathered.since.unwrap_or_else(Instant::now);
+        if let Err(error) = call(&remote.0.mesh, broker, &frame, since).await {
             tracing::debug!(%broker, %error, "requests to a broker may be lost");
             if let Frame::Classic(batches) = frame {
                 for (number, requests) in batches {
@@ -88,8 +89,32 @@ pub(super) async fn run(
                 }
             }
             refuse_open(&links, &open);
+            if error == peer::Error::Timeout(broker) {
+                // A peer that answers heartbeats goes on: it has to hear what it may have missed.
+                resume.notify_one();
+            }
         }
-        drop(permits);
+        drop(gathered.permits);
+    }
+}
+
+/// The answer to a frame whose oldest batch was sent at `since`: that may have waited behind other frames,
+/// and waits no longer than one call in all. What is late already is not sent.
+async fn call(
+    mesh: &Mesh,
+    broker: BrokerId,
+    frame: &Frame,
+    since: Instant,
+) -> Result<(), peer::Error> {
+    let late = Err(peer::Error::Timeout(broker));
+    let left = mesh.call_timeout().saturating_sub(since.elapsed());
+    if left.is_zero() {
+        return late;
+    }
+    let answer = mesh.call(broker, Service::Queue, frame.encode());
+    match timeout(left, answer).await {
+        Ok(answer) => answer.map(drop),
+        Err(_elapsed) => late,
     }
 }
 

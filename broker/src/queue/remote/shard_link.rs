@@ -13,9 +13,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::sleep;
 
 use super::frame::{Frame, Proposed};
-use super::{Remote, gather};
+use super::{Remote, Sent, gather};
 use crate::peer::Service;
-use crate::queue::links::{Batch, Links, unavailable};
+use crate::queue::links::{Links, unavailable};
 use crate::queue::protocol::codec::{self, Malformed};
 use crate::queue::protocol::{Op, Response, SessionKey};
 use crate::queue::quorum::command::{Batches, Origin, encode_batch};
@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_millis(25);
 pub(super) async fn run(
     remote: Remote,
     shard: ShardId,
-    mut waiting: mpsc::UnboundedReceiver<Batch>,
+    mut waiting: mpsc::UnboundedReceiver<Sent>,
     resume: Arc<Notify>,
 ) {
     let links = remote.0.links.clone();
@@ -63,8 +63,8 @@ pub(super) async fn run(
                 }
             }
         }
-        let (gathered, permits) = gather(first, &mut waiting);
-        batches.extend(gathered);
+        let gathered = gather(first, &mut waiting);
+        batches.extend(gathered.batches);
         for (_, requests) in &mut batches {
             // Quorum consumers are bounded by what they hold, not by what is unwritten.
             requests.retain(|request| !matches!(request.op, Op::Written { .. }));
@@ -103,7 +103,7 @@ pub(super) async fn run(
             }
             leader = Some(answered_by);
         }
-        drop(permits);
+        drop(gathered.permits);
     }
 }
 

@@ -2,9 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::queue::Outcome;
-use crate::queue::testing::{Broker, message};
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use model::BrokerId;
+use tokio::sync::{mpsc, watch};
+
+use super::announcer;
+use super::frame::Frame;
+use crate::peer::{self, Handler, Service};
+use crate::queue::testing::{Broker, mesh_with, message};
+use crate::queue::{Outcome, Shortage};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queue_of_another_broker_is_used_like_one_here() {
@@ -41,4 +52,52 @@ async fn lost_home_cancels_consumers_and_refuses_publishes() {
     other.mesh.set_peers(BTreeMap::new());
     assert!(!client.put(&queue, message("lost")).await);
     drop((home, consumer));
+}
+
+/// Hears of shortages, and answers or does not.
+struct Ear {
+    heard: mpsc::UnboundedSender<Option<Shortage>>,
+    answers: bool,
+}
+
+impl Handler for Ear {
+    fn call(&self, _from: BrokerId, request: Bytes) -> BoxFuture<'static, Bytes> {
+        if let Ok(Frame::Shortage(shortage)) = Frame::decode(request) {
+            self.heard.send(shortage).unwrap();
+        }
+        if self.answers {
+            futures::future::ready(Bytes::new()).boxed()
+        } else {
+            futures::future::pending().boxed()
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_does_not_answer_keeps_no_other_from_hearing_of_a_shortage() {
+    let patient = peer::Config {
+        call_timeout: Duration::from_secs(3_600),
+        ..peer::Config::default()
+    };
+    let (mesh, _) = mesh_with(BrokerId(1), patient).await;
+    let mut peers = BTreeMap::new();
+    let mut ears = Vec::new();
+    for (broker, answers) in [(BrokerId(2), false), (BrokerId(3), true)] {
+        let (other, address) = mesh_with(broker, peer::Config::default()).await;
+        let (heard, hearing) = mpsc::unbounded_channel();
+        other.serve(Service::Queue, Arc::new(Ear { heard, answers }));
+        peers.insert(broker, address);
+        ears.push((other, hearing));
+    }
+    mesh.set_peers(peers);
+    let mut alive = mesh.alive();
+    let both = alive.wait_for(|alive| alive.peers.values().all(|answers| *answers));
+    drop(both.await.unwrap());
+    let (here, watched) = watch::channel(None);
+    tokio::spawn(announcer::run(mesh.clone(), watched));
+    here.send_replace(Some(Shortage::Disk));
+    assert_eq!(ears[0].1.recv().await, Some(Some(Shortage::Disk)));
+    assert_eq!(ears[1].1.recv().await, Some(Some(Shortage::Disk)));
+    here.send_replace(None);
+    assert_eq!(ears[1].1.recv().await, Some(None));
 }
