@@ -30,11 +30,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
 use machine::group::{Command, GroupId, Listed, Reply, State};
 use model::{BrokerId, Epoch};
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 pub use config::Config;
@@ -79,7 +78,8 @@ struct Inner {
     mesh: Mesh,
     /// By partition of `__consumer_offsets`.
     shards: RwLock<BTreeMap<i32, Slot>>,
-    report: ArcSwap<Report>,
+    /// The newest measure of lag, and who waits for the next.
+    report: watch::Sender<Arc<Report>>,
 }
 
 /// A shard that runs, and the leadership it runs under.
@@ -111,7 +111,7 @@ impl Coordinators {
             roster,
             mesh: mesh.clone(),
             shards: RwLock::default(),
-            report: ArcSwap::default(),
+            report: watch::Sender::default(),
         }));
         mesh.serve(
             Service::Coordinator,
@@ -194,7 +194,7 @@ impl Coordinators {
 
     /// Standing and lag of the groups coordinated here, as of the last interval.
     pub fn report(&self) -> Arc<Report> {
-        self.0.report.load_full()
+        self.0.report.borrow().clone()
     }
 
     fn mailbox(&self, group: &str) -> Result<mpsc::Sender<Request>, Unavailable> {

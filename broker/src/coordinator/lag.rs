@@ -61,7 +61,7 @@ pub(super) async fn monitor(coordinators: Weak<Inner>) {
             return;
         };
         let report = measure(&inner).await;
-        inner.report.store(Arc::new(report));
+        inner.report.send_replace(Arc::new(report));
     }
 }
 

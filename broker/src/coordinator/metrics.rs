@@ -51,7 +51,7 @@ impl std::fmt::Debug for Inner {
 impl Collector for Groups {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
         match self.0.upgrade() {
-            Some(inner) => encode_groups(&inner.report.load(), encoder),
+            Some(inner) => encode_groups(&inner.report.borrow().clone(), encoder),
             None => Ok(()),
         }
     }

@@ -54,7 +54,7 @@ pub(crate) async fn coordinators(metadata: metadata::Handle) -> Coordinators {
         roster: partition::Roster::default(),
         mesh: Mesh::alone(this),
         shards: parking_lot::RwLock::default(),
-        report: arc_swap::ArcSwap::default(),
+        report: tokio::sync::watch::Sender::default(),
     };
     inner.shards.write().insert(0, slot);
     Coordinators(Arc::new(inner))

@@ -80,16 +80,19 @@ impl Broker {
         }
     }
 
-    /// The group's standing once it satisfies `is`.
-    async fn standing(&self, group: &str, is: impl Fn(&Group) -> bool) -> Group {
-        loop {
-            let groups = self.coordinators.groups().await;
-            let found = groups.into_iter().find(|g| g.summary.id == group);
-            match found {
-                Some(found) if is(&found) => return found,
-                _ => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        }
+    /// Waits for a measure of lag that satisfies `is`.
+    async fn measured(&self, is: impl Fn(&[Group]) -> bool) {
+        let mut reports = self.coordinators.0.report.subscribe();
+        let measured = reports.wait_for(|report| is(&report.groups)).await;
+        drop(measured.unwrap());
+    }
+
+    /// The group's standing once it is so many records behind.
+    async fn behind(&self, group: &str, records: i64) -> Group {
+        let is = |g: &Group| g.summary.id == group && g.summary.lag_records == records;
+        self.measured(|groups| groups.iter().any(is)).await;
+        let groups = self.coordinators.groups().await;
+        groups.into_iter().find(is).unwrap()
     }
 
     async fn produce(&self, records: i64, written_ms: i64) {
@@ -192,7 +195,7 @@ async fn a_group_is_late_by_the_age_of_its_first_uncommitted_record() {
     let hour_ago = clock::wall_ms() - 3_600_000;
     broker.produce(10, hour_ago).await;
     broker.submit("g", commit(4)).await;
-    let late = broker.standing("g", |g| g.summary.lag_records == 6).await;
+    let late = broker.behind("g", 6).await;
     let seconds = late.summary.lag_seconds.unwrap();
     assert!((3_600.0..7_200.0).contains(&seconds), "{seconds}");
     assert_eq!(late.partitions[0].end, Some(10));
@@ -200,13 +203,12 @@ async fn a_group_is_late_by_the_age_of_its_first_uncommitted_record() {
     assert!(broker.metrics().contains(lag));
 
     broker.submit("g", commit(10)).await;
-    let caught_up = broker.standing("g", |g| g.summary.lag_records == 0).await;
+    let caught_up = broker.behind("g", 0).await;
     assert_eq!(caught_up.summary.lag_seconds, Some(0.0));
 
     assert_eq!(broker.coordinators.delete("g").await, Ok(()));
-    while broker.metrics().contains(r#"group="g""#) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    broker.measured(<[Group]>::is_empty).await;
+    assert!(!broker.metrics().contains(r#"group="g""#));
     let unknown = broker.coordinators.delete("g").await;
     assert_eq!(unknown, Err(DeleteError::NotFound));
 }
