@@ -59,6 +59,8 @@ pub struct Parts {
     pub telemetry: Telemetry,
     /// True once every listener serves and this life of the broker is registered.
     pub started: watch::Receiver<bool>,
+    /// Cancelled when the broker begins to stop: it is not ready from then on, and nobody waits for changes.
+    pub stopping: CancellationToken,
 }
 
 /// The API with its parts, and what it learns while it runs.

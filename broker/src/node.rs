@@ -24,7 +24,7 @@ use crate::peer::{self, Mesh};
 use crate::raft::Groups;
 use crate::telemetry::Telemetry;
 use identity::Identity;
-use serving::{FRONTS_TIMEOUT, Serving};
+use serving::Serving;
 pub use sockets::Sockets;
 
 mod identity;
@@ -34,6 +34,8 @@ mod sockets;
 
 /// How long a stopping broker waits for its leaderships to be taken over.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a broker that has stopped waits for admin requests to be answered.
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A cluster that stops as a whole need not wait for itself.
 const QUORUM_LOST_AFTER: Duration = Duration::from_millis(500);
 
@@ -50,8 +52,10 @@ pub struct Node {
     joining: JoinHandle<anyhow::Error>,
     serving: Arc<Mutex<Option<Serving>>>,
     admin: JoinHandle<()>,
-    /// Tells every front to stop.
+    /// Tells what serves clients to stop.
     stop: CancellationToken,
+    /// Tells the admin listener to stop, which is heard until the end.
+    stop_admin: CancellationToken,
 }
 
 /// Runs one broker until it is told to stop or cannot go on.
@@ -109,11 +113,12 @@ impl Node {
         let mut sockets = sockets;
         let opening = admin::Opening::default();
         let stop = CancellationToken::new();
-        let unless_started = stop.clone().drop_guard();
+        let stop_admin = CancellationToken::new();
+        let unless_started = (stop.clone().drop_guard(), stop_admin.clone().drop_guard());
         let admin = tokio::spawn(admin::serve(
             sockets.take(Listener::Admin),
             opening.clone(),
-            stop.clone(),
+            stop_admin,
         ));
         let data_dir = Arc::new(DataDir::lock(&config.log_dir)?);
         let identity = Identity::open(data_dir.path(), &config)?;
@@ -173,6 +178,7 @@ impl Node {
                 registration.keep().await.into()
             })
         };
+        let (stop, stop_admin) = unless_started;
         Ok(Self {
             config,
             data_dir,
@@ -184,7 +190,8 @@ impl Node {
             joining,
             serving,
             admin,
-            stop: unless_started.disarm(),
+            stop: stop.disarm(),
+            stop_admin: stop_admin.disarm(),
         })
     }
 
@@ -281,17 +288,14 @@ impl Node {
         }
     }
 
-    /// Stops every part in reverse order and, when every log was closed well, marks the data directory
-    /// as cleanly left.
+    /// Stops every part in reverse order, what tells of them last, and, when every log was closed well, marks
+    /// the data directory as cleanly left.
     ///
     /// # Errors
     /// When the mark cannot be written; the next start then looks at everything.
     pub async fn stop(mut self) -> anyhow::Result<()> {
         self.joining.abort();
         self.stop.cancel();
-        if timeout(FRONTS_TIMEOUT, &mut self.admin).await.is_err() {
-            self.admin.abort();
-        }
         let serving = self.serving.lock().await.take();
         let clean = match serving {
             Some(serving) => serving.stop().await,
@@ -300,6 +304,11 @@ impl Node {
         };
         self.groups.close().await;
         self.mesh.close();
+        self.stop_admin.cancel();
+        if timeout(ADMIN_TIMEOUT, &mut self.admin).await.is_err() {
+            tracing::warn!("admin requests cut that did not end in time");
+            self.admin.abort();
+        }
         drop(self.groups);
         match Arc::try_unwrap(self.data_dir) {
             Ok(data_dir) if clean => data_dir.mark_clean()?,

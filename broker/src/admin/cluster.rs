@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use api::admin::{
-    Broker, CHANGES_TIMEOUT_MS_MAX, Changes, Cluster, ConfigChanges, Configs, Endpoint, Listener,
-    PartitionCounts,
+    Broker, CHANGES_TIMEOUT_MS_MAX, Changes, Cluster, ConfigChanges, Configs, Endpoint, ErrorCode,
+    Listener, PartitionCounts,
 };
 use api::config::{Scope, UpdateMode, catalogue};
 use axum::Json;
@@ -155,13 +155,21 @@ fn longest() -> u64 {
 pub(super) async fn changes(
     State(api): State<Api>,
     Params(Since { since, timeout_ms }): Params<Since>,
-) -> Json<Changes> {
+) -> Result<Json<Changes>, Failure> {
+    let stopping = &api.parts.stopping;
+    if stopping.is_cancelled() {
+        let message = "this broker stops; ask another one";
+        return Err(Failure::new(ErrorCode::Unavailable, message));
+    }
     let mut images = api.parts.metadata.watch();
     let timeout = Duration::from_millis(timeout_ms.min(CHANGES_TIMEOUT_MS_MAX));
     let later = images.wait_for(|image| image.index > since);
     // Passed, timed out or the broker stops: the index says which.
-    drop(tokio::time::timeout(timeout, later).await);
-    Json(Changes {
+    tokio::select! {
+        waited = tokio::time::timeout(timeout, later) => drop(waited),
+        () = stopping.cancelled() => {}
+    }
+    Ok(Json(Changes {
         index: api.image().index,
-    })
+    }))
 }

@@ -16,11 +16,14 @@ pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Ready = this life of the broker serves, is not fenced, and has once caught up.
+/// Ready = this life of the broker serves and goes on to, is not fenced, and has once caught up.
 pub(super) async fn ready(State(api): State<Api>) -> (StatusCode, &'static str) {
     let unavailable = StatusCode::SERVICE_UNAVAILABLE;
     if !*api.parts.started.borrow() {
         return (unavailable, "starting\n");
+    }
+    if api.parts.stopping.is_cancelled() {
+        return (unavailable, "stopping\n");
     }
     if !api.image().is_active(api.parts.metadata.this_broker()) {
         return (unavailable, "fenced or draining\n");

@@ -17,6 +17,7 @@ struct Served {
     admin: Admin,
     metadata: metadata::Handle,
     started: watch::Sender<bool>,
+    stopping: CancellationToken,
     _stop: tokio_util::sync::DropGuard,
 }
 
@@ -31,6 +32,7 @@ async fn serve_it() -> Served {
                   min.insync.replicas=2\n";
     let telemetry = Telemetry::default();
     let (started, is_started) = watch::channel(false);
+    let stopping = CancellationToken::new();
     let parts = Parts {
         config: Arc::new(Config::parse(config, &[]).unwrap()),
         metadata: metadata.clone(),
@@ -44,6 +46,7 @@ async fn serve_it() -> Served {
         ),
         telemetry,
         started: is_started,
+        stopping: stopping.clone(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -55,6 +58,7 @@ async fn serve_it() -> Served {
         admin: Admin::new([address]).unwrap(),
         metadata,
         started,
+        stopping,
         _stop: stop.drop_guard(),
     }
 }
@@ -263,6 +267,30 @@ async fn change_stream_answers_when_something_changes() {
     assert!(waiting.await.unwrap().unwrap().index > since);
     let at_once = admin.changes(u64::MAX, Duration::ZERO).await.unwrap();
     assert!(at_once.index > since);
+}
+
+#[tokio::test]
+async fn a_broker_that_stops_is_not_ready_and_keeps_nobody_waiting_for_changes() {
+    let served = serve_it().await;
+    let admin = served.admin.clone();
+    let since = admin.cluster().await.unwrap().index;
+    let waiting = tokio::spawn({
+        let admin = admin.clone();
+        async move { admin.changes(since, Duration::from_secs(50)).await }
+    });
+    served.started.send_replace(true);
+    while !admin.ready().await.unwrap() {
+        tokio::task::yield_now().await;
+    }
+    served.stopping.cancel();
+    assert!(!admin.ready().await.unwrap());
+    // Too late to wait, or told at once that nothing has changed.
+    match waiting.await.unwrap() {
+        Ok(changes) => assert_eq!(changes.index, since),
+        Err(error) => assert_eq!(error.code(), Some(ErrorCode::Unavailable)),
+    }
+    let refused = admin.changes(since, Duration::ZERO).await.unwrap_err();
+    assert_eq!(refused.code(), Some(ErrorCode::Unavailable));
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use crate::telemetry::Telemetry;
 use crate::{Config, admin, amqp, kafka, metadata};
 
 /// How long connections may take to end what they are at.
-pub(super) const FRONTS_TIMEOUT: Duration = Duration::from_secs(10);
+const FRONTS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What it stands on.
 pub(super) struct Parts {
@@ -97,7 +97,7 @@ impl Serving {
         fronts.spawn(amqp::serve(
             sockets.take(Listener::Amqp),
             Arc::new(amqp),
-            stop,
+            stop.clone(),
         ));
         let (_started, started) = watch::channel(true);
         let admin = admin::Parts {
@@ -107,6 +107,7 @@ impl Serving {
             coordinators,
             telemetry,
             started,
+            stopping: stop,
         };
         opening.open(admin);
         Ok(Self {
