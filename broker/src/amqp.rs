@@ -16,6 +16,7 @@ mod confirms;
 mod connection;
 mod consume;
 mod direct_reply;
+mod logins;
 mod metrics;
 mod outage;
 mod publish;
@@ -37,8 +38,9 @@ use crate::net::{self, Connections};
 use crate::peer::Mesh;
 use crate::queue::Queues;
 
-pub use config::{Config, UsersError};
+pub use config::Config;
 pub use direct_reply::Replies;
+pub use logins::{Logins, UsersError};
 pub use metrics::Metrics;
 pub(crate) use topology::check_queue_arguments;
 pub use users::{InvalidUsers, Users, users_file_line};
@@ -48,7 +50,7 @@ pub struct Front {
     pub config: Config,
     pub metadata: metadata::Handle,
     pub queues: Queues,
-    pub users: Users,
+    pub logins: Logins,
     pub metrics: Metrics,
     pub replies: Replies,
     /// `cluster_name` of the server properties.
@@ -73,7 +75,7 @@ impl Front {
             config: Config::from_broker(broker),
             metadata,
             queues,
-            users: Users::load(broker)?,
+            logins: Logins::open(broker)?,
             replies: Replies::start(mesh, metrics.clone()),
             metrics,
             cluster_name: broker.cluster_id.clone(),

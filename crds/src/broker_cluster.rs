@@ -167,8 +167,7 @@ pub struct Amqp {
 }
 
 /// A users file in a Secret: one `name:hash` a line, as `millrace amqp-user` prints them. The
-/// operator never reads it; brokers read it when they start. So a change goes under another name of
-/// the Secret, which restarts them one by one.
+/// operator never reads it; brokers look at it with each login, so a change needs no restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsersSecret {

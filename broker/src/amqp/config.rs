@@ -1,9 +1,6 @@
 //! What the front is told at start.
 
-use std::path::PathBuf;
 use std::time::Duration;
-
-use super::users::{InvalidUsers, Users};
 
 /// Bounds of the front; each is a `millrace.amqp.*` key of the broker's configuration.
 #[derive(Clone, Debug)]
@@ -39,20 +36,6 @@ pub struct Config {
     /// before they use RabbitMQ's extensions.
     pub product: String,
     pub version: String,
-}
-
-/// A users file that cannot be used, in one sentence that says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum UsersError {
-    #[error(
-        "cannot read the AMQP users file {path}: {source}; make millrace.amqp.users.file a readable file"
-    )]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("the AMQP users file {path} is not valid, {source}; write one name:hash a line")]
-    Invalid { path: PathBuf, source: InvalidUsers },
 }
 
 impl Default for Config {
@@ -123,27 +106,4 @@ impl Config {
 fn quorum_body_bytes_max(broker: &crate::Config) -> u64 {
     let command = broker.raft.command_bytes_max(broker.peer.frame_bytes_max);
     command.saturating_sub(256 << 10) as u64
-}
-
-impl Users {
-    /// Those of `millrace.amqp.users.file`, and guest where `millrace.amqp.guest.loopback` says so.
-    ///
-    /// # Errors
-    /// [`UsersError`] when the file is named but cannot be used.
-    pub fn load(broker: &crate::Config) -> Result<Self, UsersError> {
-        let users = match broker.setting("millrace.amqp.users.file") {
-            None | Some("") => Self::default(),
-            Some(path) => {
-                let path = PathBuf::from(path);
-                let text = std::fs::read_to_string(&path);
-                let text = text.map_err(|source| UsersError::Unreadable {
-                    path: path.clone(),
-                    source,
-                })?;
-                Self::parse(&text).map_err(|source| UsersError::Invalid { path, source })?
-            }
-        };
-        let guest = broker.setting_or("millrace.amqp.guest.loopback", false);
-        Ok(users.with_guest_from_loopback(guest))
-    }
 }

@@ -15,7 +15,7 @@ use model::BrokerId;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, Front, Metrics, Users, serve};
+use super::{Config, Front, Logins, Metrics, Users, serve};
 use crate::metadata::Handle;
 use crate::peer::Mesh;
 use crate::queue::{Parts, Queues};
@@ -57,7 +57,7 @@ impl Fixture {
             config,
             metadata,
             queues: Queues::start(parts).unwrap(),
-            users: Users::default().with_guest_from_loopback(true),
+            logins: Logins::fixed(Users::default().with_guest_from_loopback(true)),
             replies: super::Replies::start(Mesh::alone(this), metrics.clone()),
             metrics,
             cluster_name: "test".into(),

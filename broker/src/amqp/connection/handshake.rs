@@ -53,7 +53,7 @@ pub(super) async fn shake(
         while let Some(event) = wire.receive(&mut socket.input) {
             match event {
                 Event::Login(credentials) => {
-                    if allow(&front, &credentials, peer) {
+                    if allow(&front, &credentials, peer).await {
                         user = credentials.user;
                         wire.accept_login();
                     } else {
@@ -106,9 +106,10 @@ pub(super) async fn shake(
     }
 }
 
-fn allow(front: &Front, credentials: &Credentials, peer: SocketAddr) -> bool {
+async fn allow(front: &Front, credentials: &Credentials, peer: SocketAddr) -> bool {
     let Credentials { user, password } = credentials;
-    front.users.allow(user, password, peer.ip())
+    let users = front.logins.users().await;
+    users.allow(user, password, peer.ip())
 }
 
 fn known_vhost(front: &Front, name: &str) -> Option<Arc<str>> {
