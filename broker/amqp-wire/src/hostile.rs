@@ -84,11 +84,12 @@ fn play(bytes: &[u8], random: &mut Random) {
     let mut input = BytesMut::new();
     for piece in bytes.chunks(1 + random.below(2000)) {
         input.put_slice(piece);
-        while let Some(event) = session.receive(&mut input) {
+        while let Some(event) = session.receive(&mut input).or_else(|| session.close()) {
             match event {
                 Event::Login(_) => session.accept_login(),
                 Event::Open { .. } => session.accept_open(),
                 Event::ChannelClose { channel } => session.close_channel_ok(channel),
+                Event::ChannelError { channel, error } => drop(session.fail(channel, error)),
                 Event::Close { .. } => session.close_ok(),
                 Event::Publish { content, .. } => drop(Properties::parse(content.properties)),
                 _ => {}

@@ -66,6 +66,12 @@ pub enum Event {
         publish: basic::Publish,
         content: Content,
     },
+    /// What came on a channel is wrong; it is deaf from now on. Answer with [`Session::fail`], behind the
+    /// answers to what came before.
+    ChannelError {
+        channel: u16,
+        error: Exception,
+    },
     /// A channel got an error and is deaf now: its consumers and unacked messages are to be given up.
     ChannelFailed {
         channel: u16,
@@ -115,6 +121,12 @@ enum Phase {
     Running,
     /// The client's close waits for its answer.
     Leaving,
+    /// The connection is to be closed with this, behind the answers to what came before. `lost`: where the
+    /// next frame begins is not known, so not even close-ok can be heard.
+    Failing {
+        error: Exception,
+        lost: bool,
+    },
     /// A close was sent: only close-ok (or the client's own close) is heard.
     Closing(Exception),
     Closed,
@@ -167,7 +179,10 @@ impl Session {
     /// The handshake is over and no close was sent or answered.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Running | Phase::Leaving)
+        matches!(
+            self.phase,
+            Phase::Running | Phase::Leaving | Phase::Failing { .. }
+        )
     }
 
     #[must_use]
@@ -207,7 +222,11 @@ impl Session {
     pub fn receive(&mut self, input: &mut BytesMut) -> Option<Event> {
         loop {
             match self.phase {
-                Phase::Closed | Phase::Login | Phase::OpenAnswer | Phase::Leaving => return None,
+                Phase::Closed
+                | Phase::Login
+                | Phase::OpenAnswer
+                | Phase::Leaving
+                | Phase::Failing { .. } => return None,
                 Phase::Header => match self.receive_header(input) {
                     Some(true) => {}
                     Some(false) => return Some(self.closed(Closed::WrongProtocol, 0)),
@@ -219,14 +238,18 @@ impl Session {
                         Ok(Some(event)) => return Some(event),
                         Ok(None) => {}
                         Err((channel, error)) => {
-                            if let Some(event) = self.fail(channel, error) {
+                            if let Some(event) = self.refuse(channel, error) {
                                 return Some(event);
                             }
                         }
                     },
                     Err(invalid) => {
-                        // The stream cannot be followed: the client's close-ok neither.
                         let error = Exception::new(ReplyCode::FrameError, invalid.to_string());
+                        if self.phase == Phase::Running {
+                            self.phase = Phase::Failing { error, lost: true };
+                            return None;
+                        }
+                        // The stream cannot be followed: the client's close-ok neither.
                         if !matches!(self.phase, Phase::Closing(_)) {
                             self.send_close(&error);
                         }

@@ -2,7 +2,8 @@
 //! all answers at once.
 //!
 //! What has to wait for a queue's host or the metadata group waits beside it ([`operation`]), so that one
-//! channel never holds up another. Nothing is read while too much that the client published is under way,
+//! channel never holds up another; an error that closes the connection waits for those before it, as in
+//! RabbitMQ. Nothing is read while too much that the client published is under way,
 //! while too much waits behind such methods, while it publishes and a broker is short of memory or disk,
 //! or while too much output waits for a slow reader; nothing is taken from queues while output waits.
 
@@ -46,7 +47,8 @@ use socket::{Read, Socket};
 /// Output above which a connection stops reading and delivering until it has gone out.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
-/// How long a client has to confirm a close, and how long one that closes waits for what it has under way.
+/// How long a client has to confirm a close, and how long one that closes, or has made an error, waits for
+/// what it has under way.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs one connection to its end.
@@ -181,6 +183,12 @@ impl Connection {
             self.session.flush();
             self.deliver_pending();
             self.session.flush();
+            if self.operations.is_empty() && self.wire.is_failing() {
+                if let Some(closed) = self.close() {
+                    return Ok(closed);
+                }
+                close_by = None;
+            }
             if self.socket.try_write(self.wire.output())? {
                 self.wire.sent(self.clock.now_ms());
             }
@@ -189,7 +197,7 @@ impl Connection {
                 tokio::task::yield_now().await;
                 continue;
             }
-            if self.wire.is_closing() || self.leaving.is_some() {
+            if self.is_ending() {
                 close_by.get_or_insert_with(|| tokio::time::Instant::now() + CLOSE_TIMEOUT);
             }
             let deadline = self.wire.deadline_ms().map(|ms| self.clock.at(ms));
@@ -225,6 +233,13 @@ impl Connection {
                         return Ok(reason);
                     }
                     if close_by.is_some_and(|by| by <= tokio::time::Instant::now()) {
+                        if self.wire.is_failing() {
+                            if let Some(closed) = self.close() {
+                                return Ok(closed);
+                            }
+                            close_by = None;
+                            continue;
+                        }
                         let late = io::Error::from(io::ErrorKind::TimedOut);
                         return self.leaving.take().ok_or(late);
                     }
@@ -252,9 +267,25 @@ impl Connection {
 
     /// Is the socket read, as far as that is not up to the client's own reading?
     fn listens(&self) -> bool {
-        self.leaving.is_none()
-            && !self.waits_too_much()
-            && self.session.capacity().now_or_never().is_some()
+        self.hears() && !self.waits_too_much() && self.session.capacity().now_or_never().is_some()
+    }
+
+    /// Is what the client says taken?
+    fn hears(&self) -> bool {
+        self.leaving.is_none() && !self.wire.is_failing()
+    }
+
+    /// Has either side closed, or is an error to be told?
+    fn is_ending(&self) -> bool {
+        !self.hears() || self.wire.is_closing()
+    }
+
+    /// Tells the error that closes the connection.
+    fn close(&mut self) -> Option<Closed> {
+        match self.wire.close() {
+            Some(WireEvent::Closed { reason, .. }) => Some(reason),
+            _ => None,
+        }
     }
 
     async fn wait(
@@ -267,8 +298,8 @@ impl Connection {
         let deliver = self.can_deliver();
         let room = self.wire.output().len() < OUTPUT_BYTES_MAX;
         let capacity = self.session.capacity().now_or_never().is_some();
-        let read = room && capacity && self.leaving.is_none() && !self.waits_too_much();
-        let stopping = self.wire.is_closing() || self.leaving.is_some();
+        let read = room && capacity && self.hears() && !self.waits_too_much();
+        let ending = self.is_ending();
         let operations = !self.operations.is_empty();
         let replies = async {
             match &self.replies {
@@ -290,7 +321,7 @@ impl Connection {
             arrived = replies, if deliver => Woken::Replies(arrived),
             () = self.session.capacity(), if !capacity => Woken::Capacity,
             () = timer => Woken::Deadline,
-            () = stop.cancelled(), if !stopping => Woken::Stop,
+            () = stop.cancelled(), if !ending => Woken::Stop,
         }
     }
 
@@ -319,6 +350,12 @@ impl Connection {
                     }
                     _ => self.close_channel(channel),
                 },
+                WireEvent::ChannelError { channel, error } => match self.channels.get(&channel) {
+                    Some(open) if open.queued.must_wait() => {
+                        self.put_off(channel, Waiting::Error(error), 0);
+                    }
+                    _ => self.fail(channel, error),
+                },
                 WireEvent::ChannelClosed { channel } | WireEvent::ChannelFailed { channel, .. } => {
                     self.drop_channel(channel);
                 }
@@ -340,11 +377,15 @@ impl Connection {
         }
     }
 
+    /// An error of a channel, or on it: it does nothing more.
     fn fail(&mut self, number: u16, exception: Exception) {
         tracing::debug!(peer = %self.peer, channel = number, error = %exception, "AMQP error");
-        if let Some(WireEvent::ChannelFailed { channel, .. }) = self.wire.fail(number, exception) {
-            self.metrics.channel_errors.inc();
-            self.drop_channel(channel);
+        match self.wire.fail(number, exception) {
+            Some(WireEvent::ChannelFailed { channel, .. }) => {
+                self.metrics.channel_errors.inc();
+                self.drop_channel(channel);
+            }
+            _ => drop(self.drop_channel(number)),
         }
     }
 }

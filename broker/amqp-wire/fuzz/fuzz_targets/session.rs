@@ -8,11 +8,12 @@ use amqp_wire::session::{Config, Event, Session};
 use bytes::{Bytes, BytesMut};
 
 fn drive(session: &mut Session, input: &mut BytesMut) {
-    while let Some(event) = session.receive(input) {
+    while let Some(event) = session.receive(input).or_else(|| session.close()) {
         match event {
             Event::Login(_) => session.accept_login(),
             Event::Open { .. } => session.accept_open(),
             Event::ChannelClose { channel } => session.close_channel_ok(channel),
+            Event::ChannelError { channel, error } => drop(session.fail(channel, error)),
             Event::Close { .. } => session.close_ok(),
             _ => {}
         }

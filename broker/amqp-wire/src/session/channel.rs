@@ -27,6 +27,8 @@ enum State {
         size: usize,
         received: BytesMut,
     },
+    /// What came is wrong, which the client hears in its turn.
+    Deaf,
     /// The client's close waits for its answer.
     Leaving,
     /// Waits for close-ok, deaf to everything else.
@@ -44,13 +46,17 @@ impl Channel {
         !matches!(self.state, State::Closing)
     }
 
-    /// Is what comes taken? Until a close is sent or received.
+    /// Is what comes taken? Until a close is sent or received, or something wrong is.
     pub(super) fn hears(&self) -> bool {
-        !matches!(self.state, State::Closing | State::Leaving)
+        !matches!(self.state, State::Closing | State::Leaving | State::Deaf)
     }
 
     pub(super) fn is_leaving(&self) -> bool {
         matches!(self.state, State::Leaving)
+    }
+
+    pub(super) fn turn_deaf(&mut self) {
+        self.state = State::Deaf;
     }
 
     pub(super) fn leave(&mut self) {
@@ -64,7 +70,7 @@ impl Channel {
     /// Refuses a method in the middle of content.
     pub(super) fn expect_method(&self, method: &Method) -> Result<(), Exception> {
         let expected = match self.state {
-            State::Open | State::Leaving | State::Closing => return Ok(()),
+            State::Open | State::Deaf | State::Leaving | State::Closing => return Ok(()),
             State::Header(_) => "header",
             State::Body { .. } => "body",
         };
@@ -83,7 +89,7 @@ impl Channel {
     pub(super) fn header(&mut self, header: Header, bytes_max: u64) -> Result<Step, Exception> {
         let publish = match std::mem::take(&mut self.state) {
             State::Header(publish) => publish,
-            deaf @ (State::Leaving | State::Closing) => {
+            deaf @ (State::Deaf | State::Leaving | State::Closing) => {
                 self.state = deaf;
                 return Ok(Step::Wait);
             }
@@ -135,7 +141,7 @@ impl Channel {
                 size,
                 received,
             } => (publish, properties, size, received),
-            deaf @ (State::Leaving | State::Closing) => {
+            deaf @ (State::Deaf | State::Leaving | State::Closing) => {
                 self.state = deaf;
                 return Ok(Step::Wait);
             }

@@ -66,7 +66,11 @@ impl Session {
                 }
             };
         };
-        if channel.is_leaving() {
+        if channel.is_open() && !channel.hears() {
+            if matches!(method, Method::Channel(M::Close(_))) {
+                // Answered with the error that is on its way.
+                channel.leave();
+            }
             return Ok(None);
         }
         if !channel.is_open() {

@@ -59,36 +59,76 @@ impl Session {
         }
     }
 
-    /// Closes the channel or the connection, as `error.scope` says. The event tells what has to be
-    /// given up now; `None` when it was closing already.
+    /// Closes the channel, or has the connection closed, as `error.scope` says. The event tells what has to
+    /// be given up now. The first error of a connection counts; its close is sent at once in the handshake,
+    /// later by [`Self::close`].
     pub fn fail(&mut self, channel: u16, error: Exception) -> Option<Event> {
         if matches!(self.phase, Phase::Closing(_) | Phase::Closed) {
             return None;
         }
         if error.scope == Scope::Channel && channel != 0 {
-            let open = self.channels.get_mut(&channel).filter(|c| c.is_open())?;
-            let leaving = open.is_leaving();
-            open.close();
-            let close = method::channel::Close {
-                reply_code: error.code.number(),
-                reply_text: error.reply_text(),
-                class_id: error.class_id,
-                method_id: error.method_id,
-            };
-            method::write(&mut self.output, channel, &close);
-            if leaving {
-                // Both closed at once: the client's close is answered, and ends it as well.
-                method::write(&mut self.output, channel, &method::channel::CloseOk {});
-                self.channels.remove(&channel);
-            }
-            return Some(Event::ChannelFailed { channel, error });
+            return self.fail_channel(channel, error);
         }
-        if self.phase == Phase::Leaving {
+        match self.phase {
+            Phase::Running => self.phase = Phase::Failing { error, lost: false },
             // The client has closed already and waits for the answer only.
-            return None;
+            Phase::Leaving | Phase::Failing { .. } => {}
+            _ => {
+                self.send_close(&error);
+                self.phase = Phase::Closing(error);
+            }
         }
-        self.send_close(&error);
-        self.phase = Phase::Closing(error);
+        None
+    }
+
+    fn fail_channel(&mut self, channel: u16, error: Exception) -> Option<Event> {
+        let open = self.channels.get_mut(&channel).filter(|c| c.is_open())?;
+        let leaving = open.is_leaving();
+        open.close();
+        let close = method::channel::Close {
+            reply_code: error.code.number(),
+            reply_text: error.reply_text(),
+            class_id: error.class_id,
+            method_id: error.method_id,
+        };
+        method::write(&mut self.output, channel, &close);
+        if leaving {
+            // Both closed at once: the client's close is answered, and ends it as well.
+            method::write(&mut self.output, channel, &method::channel::CloseOk {});
+            self.channels.remove(&channel);
+        }
+        Some(Event::ChannelFailed { channel, error })
+    }
+
+    /// What came on `channel` is wrong: the broker says so once it has answered what came before.
+    pub(super) fn refuse(&mut self, channel: u16, error: Exception) -> Option<Event> {
+        let on_channel = error.scope == Scope::Channel && channel != 0;
+        if on_channel && let Some(open) = self.channels.get_mut(&channel) {
+            open.turn_deaf();
+            return Some(Event::ChannelError { channel, error });
+        }
+        self.fail(channel, error)
+    }
+
+    /// Is there a close to be sent, behind the answers to what came before?
+    #[must_use]
+    pub fn is_failing(&self) -> bool {
+        matches!(self.phase, Phase::Failing { .. })
+    }
+
+    /// Sends the close of a connection that [`Self::is_failing`]: nothing else is sent afterwards. The event
+    /// when the client's close-ok cannot be heard.
+    pub fn close(&mut self) -> Option<Event> {
+        match std::mem::replace(&mut self.phase, Phase::Closed) {
+            Phase::Failing { error, lost } => {
+                self.send_close(&error);
+                if lost {
+                    return Some(self.closed(Closed::ByServer(error), 0));
+                }
+                self.phase = Phase::Closing(error);
+            }
+            other => self.phase = other,
+        }
         None
     }
 

@@ -45,12 +45,20 @@ impl Client {
         client
     }
 
+    /// Errors are answered at once, since nothing waits before them.
     fn raw(&mut self, bytes: &[u8]) -> Vec<Heard> {
         self.input.put_slice(bytes);
         let mut heard = Vec::new();
         while let Some(event) = self.session.receive(&mut self.input) {
-            heard.push(Heard::Event(event));
+            match event {
+                Event::ChannelError { channel, error } => {
+                    let failed = self.session.fail(channel, error);
+                    heard.extend(failed.map(Heard::Event));
+                }
+                event => heard.push(Heard::Event(event)),
+            }
         }
+        heard.extend(self.session.close().map(Heard::Event));
         heard.extend(self.heard());
         heard
     }

@@ -11,8 +11,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use amqp_wire::Content;
 use amqp_wire::method::{Method, basic};
+use amqp_wire::{Content, Exception};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
@@ -64,6 +64,8 @@ pub(super) enum Done {
 pub(in crate::amqp) enum Waiting {
     Method(Method),
     Publish(basic::Publish, Content),
+    /// What the client is told in its turn.
+    Error(Exception),
     Close,
 }
 
@@ -226,6 +228,7 @@ impl Connection {
             match waiting {
                 Waiting::Method(method) => self.take_method(number, method, 0),
                 Waiting::Publish(publish, content) => self.take_publish(number, publish, content),
+                Waiting::Error(error) => self.fail(number, error),
                 Waiting::Close => self.close_channel(number),
             }
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use amqp_wire::Properties;
 use amqp_wire::method::{Method, basic, channel, connection, queue};
+use bytes::BytesMut;
 use machine::metadata::command::Command;
 use model::BrokerId;
 
@@ -80,6 +81,32 @@ async fn a_channel_that_waits_holds_up_itself_only_and_keeps_its_order() {
         panic!("expected declare-ok");
     };
     assert_eq!(ok.message_count, 1);
+}
+
+#[tokio::test]
+async fn the_error_of_a_bad_frame_comes_behind_the_answers_of_methods_before_it() {
+    let fixture = Fixture::new().await;
+    let mut client = fixture.client().await;
+    client.open(2).await;
+    // Waits until a broker has registered that could carry the queue.
+    client.say(1, declare_quorum("quorum")).await;
+    let mut bytes = BytesMut::new();
+    Method::from(declare("after")).write(&mut bytes, 1);
+    Method::from(declare("other")).write(&mut bytes, 2);
+    bytes.extend_from_slice(&[0; 8]);
+    client.raw(&bytes).await;
+    // Answered by the time that the bad frame was read.
+    for expected in ["other", "quorum", "after"] {
+        let Method::Queue(queue::Method::DeclareOk(ok)) = client.hear().await else {
+            panic!("expected declare-ok");
+        };
+        assert_eq!(ok.queue.as_str(), expected);
+        if expected == "other" {
+            fixture.register(HERE).await;
+        }
+    }
+    let (of_channel, text) = close(&mut client).await;
+    assert!(!of_channel && text.starts_with("FRAME_ERROR"), "{text}");
 }
 
 #[tokio::test]

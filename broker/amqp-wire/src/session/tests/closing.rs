@@ -97,6 +97,7 @@ fn a_connection_error_waits_for_close_ok() {
     let mut client = Client::running();
     let error = Exception::new(ReplyCode::NotImplemented, "prefetch_size!=0 (1)");
     assert_eq!(client.session.fail(1, error.clone()), None);
+    assert_eq!(client.session.close(), None);
     client.heard();
     assert_eq!(client.say(1, queue::Declare::default()), []);
     let heard = client.say(0, connection::CloseOk {});
@@ -105,4 +106,47 @@ fn a_connection_error_waits_for_close_ok() {
         linger_ms: 0,
     };
     assert_eq!(heard, [Heard::Event(expected)]);
+}
+
+#[test]
+fn an_error_of_the_connection_comes_behind_the_answers_before_it() {
+    let mut client = Client::running();
+    client.input.put_slice(&[0; 16]);
+    assert_eq!(client.session.receive(&mut client.input), None);
+    let later = Exception::new(ReplyCode::NotImplemented, "a second one is not told");
+    assert_eq!(client.session.fail(1, later), None);
+    client.session.send(1, &queue::DeclareOk::default());
+    let answer = Heard::Method(1, queue::DeclareOk::default().into());
+    assert_eq!(client.heard(), [answer]);
+    assert!(matches!(client.session.close(), Some(Event::Closed { .. })));
+    assert_eq!(closed_with(&client.heard()), Some((0, 501, (0, 0))));
+}
+
+#[test]
+fn an_error_on_a_channel_comes_behind_the_answers_before_it() {
+    for closes in [false, true] {
+        let mut client = Client::running();
+        client.say(1, basic::Publish::default());
+        frame::write(&mut client.input, Kind::Header, 1, |out| {
+            out.put_slice(&header(60, 1 << 62));
+        });
+        let Some(Event::ChannelError { channel: 1, error }) =
+            client.session.receive(&mut client.input)
+        else {
+            panic!("expected an error");
+        };
+        assert_eq!(client.frame(Kind::Body, 1, b"x"), []);
+        assert_eq!(client.say(1, queue::Declare::default()), []);
+        if closes {
+            assert_eq!(client.say(1, channel::Close::default()), []);
+        }
+        client.session.send(1, &queue::DeclareOk::default());
+        let answer = Heard::Method(1, queue::DeclareOk::default().into());
+        assert_eq!(client.heard(), [answer]);
+        assert!(client.session.fail(1, error).is_some());
+        let heard = client.heard();
+        assert_eq!(closed_with(&heard), Some((1, 406, (60, 40))));
+        let close_ok = Heard::Method(1, channel::CloseOk {}.into());
+        assert_eq!(heard.contains(&close_ok), closes);
+    }
 }
