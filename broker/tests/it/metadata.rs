@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use api::client::Admin;
 use machine::metadata::command::{Assignment, Command, Reply};
-use machine::metadata::image::Image;
+use machine::metadata::image::{Image, Listener};
 use model::{BrokerId, TopicId};
 use tokio::time::timeout;
 
@@ -34,8 +35,17 @@ async fn create(cluster: &Cluster, from: usize, name: &str, replication_factor: 
 async fn one_broker_is_a_cluster_and_finds_its_data_again() {
     let mut cluster = Cluster::start(1).await;
     create(&cluster, 0, "t", 1).await;
+    // Nobody who waits for changes keeps a broker from its end.
+    let admin = Admin::new([cluster.address(0, Listener::Admin)]).unwrap();
+    let waiting = tokio::spawn({
+        let admin = admin.clone();
+        async move { admin.changes(u64::MAX, LONG).await }
+    });
+    // The wait has begun by the time that this is answered, or is refused.
+    admin.cluster().await.unwrap();
     cluster.stop_broker(0).await;
     assert!(cluster.data_dir(0).join(".clean-shutdown").exists());
+    drop(waiting.await.unwrap());
     cluster.start_broker(0).await;
     cluster.all_in().await;
     let leads = |image: &Image| {
