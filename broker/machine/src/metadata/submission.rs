@@ -3,7 +3,8 @@
 //! comes again gets the first answer and has no second effect.
 //!
 //! What is remembered is bounded: with each command the submitter says which numbers are settled, answered
-//! or given up, and those are forgotten. What comes late under a settled number is left out.
+//! or given up, and those are forgotten. What comes late under a settled number is left out. Only registered
+//! brokers have answers remembered.
 
 use imbl::OrdMap;
 use model::BrokerId;
@@ -53,6 +54,12 @@ impl Image {
     /// As [`Image::apply`], but once for each [`RequestId`]. `None` when the submitter has settled it:
     /// nothing is done, and nobody waits for the answer.
     pub fn apply_once(&mut self, submission: Submission, now_ms: i64, index: u64) -> Option<Reply> {
+        let reply = self.answer(submission, now_ms, index);
+        self.forget_unregistered();
+        reply
+    }
+
+    fn answer(&mut self, submission: Submission, now_ms: i64, index: u64) -> Option<Reply> {
         let Submission { id, command } = submission;
         self.index = index;
         let life = self.answered.entry(id.broker).or_default().life(id.life);
@@ -72,6 +79,17 @@ impl Image {
             life.settle(lowest + 1);
         }
         Some(reply)
+    }
+
+    /// A broker that is not registered has its answers remembered by nobody: it may never be. What it
+    /// submits before does no harm when it is done again: its registration, and what leading this group
+    /// asks of it (to fence by epoch, to adopt a default).
+    fn forget_unregistered(&mut self) {
+        let unregistered = |id: &BrokerId| !self.brokers.contains_key(id);
+        let strangers: Vec<_> = self.answered.keys().copied().filter(unregistered).collect();
+        for id in strangers {
+            self.answered.remove(&id);
+        }
     }
 }
 

@@ -97,6 +97,33 @@ fn a_new_life_counts_anew_and_the_last_commands_of_the_one_before_are_known() {
 }
 
 #[test]
+fn nothing_is_remembered_for_a_broker_that_is_not_registered() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    cluster.block(1, 0, 0);
+    let stranger = RequestId {
+        broker: BrokerId(9),
+        life: Uuid::from_u128(1),
+        number: 0,
+        settled_below: 0,
+    };
+    let fence = Command::FenceBroker {
+        id: BrokerId(1),
+        epoch: cluster.epoch(1),
+    };
+    let submission = Submission {
+        id: stranger,
+        command: fence,
+    };
+    for _ in 0..2 {
+        let index = cluster.image.index + 1;
+        let reply = cluster.image.apply_once(submission.clone(), 0, index);
+        assert_eq!(reply, Some(Reply::Done));
+        let remembered: Vec<_> = cluster.image.answered.keys().copied().collect();
+        assert_eq!(remembered, [BrokerId(0)]);
+    }
+}
+
+#[test]
 fn answers_are_part_of_the_image_as_it_is_stored() {
     let mut cluster = Cluster::with_racks(&RACKS);
     let first = cluster.block(1, 7, 7);
