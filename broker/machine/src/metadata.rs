@@ -97,6 +97,7 @@ impl Image {
                 partition_epoch,
             } => partition::resign(self, (topic, partition), replica, partition_epoch),
             Command::ElectPreferred { partitions } => partition::elect_preferred(self, partitions),
+            Command::ElectUnclean { partitions } => partition::elect_unclean(self, partitions),
             Command::AllocateProducerIds { .. } => {
                 let first = self.next_producer_id;
                 self.next_producer_id += i64::from(PRODUCER_ID_BLOCK);

@@ -1,4 +1,4 @@
-//! `ElectLeaders`: back to the preferred replicas.
+//! `ElectLeaders`: back to the preferred replicas, or to any that is left.
 
 use kafka_wire::messages::elect_leaders::{
     PartitionResult, ReplicaElectionResult, Request, Response,
@@ -6,25 +6,79 @@ use kafka_wire::messages::elect_leaders::{
 use kafka_wire::{ErrorCode, Str, Versions};
 use machine::metadata::command::Command;
 use machine::metadata::image::{Image, Partition};
-use model::TopicId;
+use model::{BrokerId, TopicId};
 
 use super::dispatch::{Answer, Call, Serve};
 use super::{directory, topics};
 
-/// `election_type`: the only kind that loses nothing.
-const PREFERRED: i8 = 0;
+#[cfg(test)]
+mod tests;
+
+/// `election_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Election {
+    /// Where the preferred replica does not lead; loses nothing.
+    Preferred,
+    /// Where nobody leads: whoever asks gives up what the new leader lacks.
+    Unclean,
+}
+
+impl Election {
+    fn of(election_type: i8) -> Option<Self> {
+        match election_type {
+            0 => Some(Self::Preferred),
+            1 => Some(Self::Unclean),
+            _ => None,
+        }
+    }
+
+    fn command(self, partitions: Vec<(TopicId, i32)>) -> Command {
+        match self {
+            Self::Preferred => Command::ElectPreferred {
+                partitions: Some(partitions),
+            },
+            Self::Unclean => Command::ElectUnclean { partitions },
+        }
+    }
+
+    fn is_done(self, partition: &Partition) -> bool {
+        match self {
+            Self::Preferred => is_preferred(partition),
+            Self::Unclean => partition.leader.is_some(),
+        }
+    }
+
+    fn is_possible(self, image: &Image, partition: &Partition) -> bool {
+        let reachable = |id: &BrokerId| directory::is_reachable(image, *id);
+        match self {
+            Self::Preferred => partition
+                .replicas
+                .first()
+                .is_some_and(|id| partition.isr.contains(id) && reachable(id)),
+            Self::Unclean => partition.replicas.iter().any(reachable),
+        }
+    }
+
+    /// What Kafka says where it cannot be done.
+    fn impossible(self) -> ErrorCode {
+        match self {
+            Self::Preferred => ErrorCode::PreferredLeaderNotAvailable,
+            Self::Unclean => ErrorCode::EligibleLeadersNotAvailable,
+        }
+    }
+}
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 2);
 
     async fn serve(self, call: Call) -> Answer<Response> {
-        if self.election_type != PREFERRED {
+        let Some(election) = Election::of(self.election_type) else {
             return Response {
                 error_code: ErrorCode::InvalidRequest.code(),
                 ..Response::default()
             }
             .into();
-        }
+        };
         let before = call.front.metadata.image();
         let all = self.topic_partitions.is_none();
         let mut wanted = match self.topic_partitions {
@@ -33,11 +87,11 @@ impl Serve for Request {
                 .map(|topic| {
                     let id = directory::topic_named(&before, &topic.topic).map(|topic| topic.id);
                     let partitions = topic.partitions.into_iter();
-                    let results = partitions.map(|index| result(&before, id, index)).collect();
-                    (id, topic.topic, results)
+                    let results = partitions.map(|index| result(election, &before, id, index));
+                    (id, topic.topic, results.collect())
                 })
                 .collect(),
-            None => every_topic(&before),
+            None => every_topic(election, &before),
         };
         let elections: Vec<(TopicId, i32)> = wanted
             .iter()
@@ -48,11 +102,9 @@ impl Serve for Request {
             .collect();
         let mut error_code = ErrorCode::None;
         if !elections.is_empty() {
-            let command = Command::ElectPreferred {
-                partitions: Some(elections),
-            };
+            let command = election.command(elections);
             match topics::submit(&call.front, command, self.timeout_ms, false).await {
-                Ok(_) => settle(&call.front.metadata.image(), &mut wanted),
+                Ok(_) => settle(election, &call.front.metadata.image(), &mut wanted),
                 Err(failure) => error_code = failure.code,
             }
         }
@@ -80,28 +132,33 @@ impl Serve for Request {
 
 type Wanted = (Option<TopicId>, Str, Vec<PartitionResult>);
 
-fn every_topic(image: &Image) -> Vec<Wanted> {
+fn every_topic(election: Election, image: &Image) -> Vec<Wanted> {
     image
         .topics
         .values()
         .map(|topic| {
             let indexes = (0..).zip(&topic.partitions).map(|(index, _)| index);
-            let results = indexes.map(|index| result(image, Some(topic.id), index));
+            let results = indexes.map(|index| result(election, image, Some(topic.id), index));
             (Some(topic.id), Str::from(&*topic.name), results.collect())
         })
         .collect()
 }
 
-/// NONE for a partition whose preferred replica can be elected.
-fn result(image: &Image, topic: Option<TopicId>, index: i32) -> PartitionResult {
+/// NONE for a partition whose election is needed and can be held.
+fn result(
+    election: Election,
+    image: &Image,
+    topic: Option<TopicId>,
+    index: i32,
+) -> PartitionResult {
     let partition = topic
         .and_then(|id| image.topics.get(&id))
         .and_then(|topic| directory::partition(topic, index));
     let code = match partition {
         None => ErrorCode::UnknownTopicOrPartition,
-        Some(partition) if is_preferred(partition) => ErrorCode::ElectionNotNeeded,
-        Some(partition) if may_lead(image, partition) => ErrorCode::None,
-        Some(_) => ErrorCode::PreferredLeaderNotAvailable,
+        Some(partition) if election.is_done(partition) => ErrorCode::ElectionNotNeeded,
+        Some(partition) if election.is_possible(image, partition) => ErrorCode::None,
+        Some(_) => election.impossible(),
     };
     PartitionResult {
         partition_id: index,
@@ -115,6 +172,9 @@ fn message(code: ErrorCode) -> Option<Str> {
         ErrorCode::None => return None,
         ErrorCode::UnknownTopicOrPartition => "No such topic or partition.",
         ErrorCode::ElectionNotNeeded => "Leader election not needed for topic partition.",
+        ErrorCode::EligibleLeadersNotAvailable => {
+            "Eligible topic partition leaders are not available."
+        }
         _ => "The preferred leader was not available.",
     };
     Some(Str::from_static(text))
@@ -124,23 +184,16 @@ fn is_preferred(partition: &Partition) -> bool {
     partition.leader.is_some() && partition.leader == partition.replicas.first().copied()
 }
 
-fn may_lead(image: &Image, partition: &Partition) -> bool {
-    partition
-        .replicas
-        .first()
-        .is_some_and(|id| partition.isr.contains(id) && directory::is_reachable(image, *id))
-}
-
 /// Looks at what became of the elections.
-fn settle(image: &Image, wanted: &mut [Wanted]) {
+fn settle(election: Election, image: &Image, wanted: &mut [Wanted]) {
     for (id, _, results) in wanted {
         for result in results.iter_mut().filter(|r| r.error_code == 0) {
             let elected = id
                 .and_then(|id| image.topics.get(&id))
                 .and_then(|topic| directory::partition(topic, result.partition_id))
-                .is_some_and(|partition| is_preferred(partition));
+                .is_some_and(|partition| election.is_done(partition));
             if !elected {
-                let code = ErrorCode::PreferredLeaderNotAvailable;
+                let code = election.impossible();
                 result.error_code = code.code();
                 result.error_message = message(code);
             }

@@ -92,6 +92,10 @@ pub enum Command {
     ElectPreferred {
         partitions: Option<Vec<(TopicId, i32)>>,
     },
+    /// Unclean election of partitions without a leader, each asked for by somebody who accepts the loss.
+    ElectUnclean {
+        partitions: Vec<(TopicId, i32)>,
+    },
     AllocateProducerIds {
         broker: BrokerId,
     },

@@ -104,6 +104,9 @@ pub struct Partition {
     pub leader_epoch: Epoch,
     /// Raised at each change of this record; an ISR change that names an older one is refused.
     pub partition_epoch: i32,
+    /// Replicas whose disk was replaced since they were last in sync: they may hold nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emptied: Vec<BrokerId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Leaders and in-sync replicas of partitions (KIP-497 and the elections of Kafka's controller).
 //!
 //! Invariants after every command: the ISR is a subset of the replicas, empty only where the disk of
-//! its last member was replaced; a leader is an active member of the ISR; the leader epoch grows with each change of leader, the partition epoch
-//! with each change at all.
+//! its last member was replaced; a leader is an active member of the ISR; the leader epoch grows with
+//! each change of leader, the partition epoch with each change at all.
 
 use std::sync::Arc;
 
@@ -107,6 +107,33 @@ pub(super) fn elect_preferred(
     Ok(Reply::Done)
 }
 
+/// An operator gives up what the absent and the lost replicas had: partitions without a leader get one
+/// that is active, in sync or not. Partitions that have a leader, or no active replica, stay as they are.
+pub(super) fn elect_unclean(
+    image: &mut Image,
+    partitions: Vec<(TopicId, i32)>,
+) -> Result<Reply, Refusal> {
+    for (topic, number) in &partitions {
+        find(image, *topic, *number)?;
+    }
+    for (topic, number) in partitions {
+        let Ok(partition) = find(image, topic, number) else {
+            continue;
+        };
+        if partition.leader.is_some() {
+            continue;
+        }
+        let mut changed = Partition::clone(partition);
+        let leader = in_sync_leader(image, &changed);
+        if let Some(leader) = leader.or_else(|| unclean_leader(image, &mut changed)) {
+            lead(&mut changed, Some(leader));
+            changed.partition_epoch += 1;
+            replace(image, topic, number, changed);
+        }
+    }
+    Ok(Reply::Done)
+}
+
 /// A broker is no longer active: out of every ISR that has other members, its leaderships moved.
 pub(super) fn withdraw(image: &mut Image, id: BrokerId) {
     for (topic, number) in all(image, |p| p.isr.contains(&id) || p.leader == Some(id)) {
@@ -129,14 +156,19 @@ pub(super) fn withdraw(image: &mut Image, id: BrokerId) {
 /// leaves the ISRs too that it is the last member of.
 pub(super) fn disown(image: &mut Image, id: BrokerId, lost: bool) {
     if lost {
-        for (topic, number) in all(image, |p| p.isr.contains(&id)) {
+        for (topic, number) in all(image, |p| p.replicas.contains(&id)) {
             let Ok(partition) = find(image, topic, number) else {
                 continue;
             };
             let mut changed = Partition::clone(partition);
-            changed.isr.retain(|member| *member != id);
-            let leader = choose_leader(image, topic, &mut changed);
-            lead(&mut changed, leader);
+            if !changed.emptied.contains(&id) {
+                changed.emptied.push(id);
+            }
+            if changed.isr.contains(&id) {
+                changed.isr.retain(|member| *member != id);
+                let leader = choose_leader(image, topic, &mut changed);
+                lead(&mut changed, leader);
+            }
             changed.partition_epoch += 1;
             replace(image, topic, number, changed);
         }
@@ -184,29 +216,32 @@ pub(super) fn fresh(image: &Image, replicas: Vec<BrokerId>) -> Partition {
         leader,
         leader_epoch: Epoch(0),
         partition_epoch: 0,
+        emptied: Vec::new(),
     }
 }
 
 /// The present leader if it may stay, else the first in-sync replica that is active. Only with
-/// `unclean.leader.election.enable` another active one, which then is the whole ISR.
+/// `unclean.leader.election.enable` one that is not in sync.
 fn choose_leader(image: &Image, topic: TopicId, partition: &mut Partition) -> Option<BrokerId> {
+    in_sync_leader(image, partition).or_else(|| {
+        let allowed = unclean_allowed(image, topic);
+        allowed.then(|| unclean_leader(image, partition)).flatten()
+    })
+}
+
+fn in_sync_leader(image: &Image, partition: &Partition) -> Option<BrokerId> {
     let eligible = |id: &BrokerId| partition.isr.contains(id) && image.is_active(*id);
-    if let Some(leader) = partition.leader.filter(|id| eligible(id)) {
-        return Some(leader);
-    }
-    if let Some(leader) = partition.replicas.iter().copied().find(|id| eligible(id)) {
-        return Some(leader);
-    }
-    if !unclean_allowed(image, topic) {
-        return None;
-    }
-    let unclean = partition
-        .replicas
-        .iter()
-        .copied()
-        .find(|id| image.is_active(*id))?;
-    partition.isr = vec![unclean];
-    Some(unclean)
+    let present = partition.leader.filter(|id| eligible(id));
+    present.or_else(|| partition.replicas.iter().copied().find(|id| eligible(id)))
+}
+
+/// The first active replica, which then is the whole ISR. One whose disk was replaced only where there
+/// is no other: what it lacks is everything.
+fn unclean_leader(image: &Image, partition: &mut Partition) -> Option<BrokerId> {
+    let active = partition.replicas.iter().filter(|id| image.is_active(**id));
+    let leader = *active.min_by_key(|id| partition.emptied.contains(id))?;
+    partition.isr = vec![leader];
+    Some(leader)
 }
 
 /// The topic's own value, else the cluster's, else what the files say.
@@ -269,7 +304,9 @@ fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusa
         .ok_or(Refusal::UnknownPartition)
 }
 
-fn replace(image: &mut Image, topic: TopicId, number: i32, partition: Partition) {
+fn replace(image: &mut Image, topic: TopicId, number: i32, mut partition: Partition) {
+    let Partition { isr, emptied, .. } = &mut partition;
+    emptied.retain(|id| !isr.contains(id));
     debug_assert!(
         partition
             .leader

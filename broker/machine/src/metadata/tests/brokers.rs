@@ -115,11 +115,40 @@ fn a_broker_whose_disk_was_replaced_does_not_lead_what_it_was_the_last_to_have()
             Some("true".to_owned()),
         )],
     });
-    for (number, leader) in [(0, 0), (1, 1)] {
+    for number in [0, 1] {
+        let partition = cluster.partition(topic, number);
+        assert_eq!(partition.leader, Some(BrokerId(1)), "it has some of it");
+        assert_eq!(partition.isr, brokers(&[1]));
+    }
+}
+
+#[test]
+fn an_operator_may_have_what_is_left_lead_what_has_no_leader() {
+    let mut cluster = Cluster::with_racks(&RACKS);
+    let topic = cluster.create("t", manual(&[&[0, 1], &[1, 0]]));
+    let single = cluster.create("single", manual(&[&[0]]));
+    let elect = |partitions| Command::ElectUnclean { partitions };
+    let lost = vec![(topic, 0), (topic, 1), (single, 0)];
+    cluster.fence(1);
+    let led = cluster.partition(topic, 0).clone();
+    cluster.done(elect(lost.clone()));
+    assert_eq!(*cluster.partition(topic, 0), led, "it has a leader");
+    cluster.fence(0);
+    cluster.register(0, "a", 99);
+    cluster.done(elect(lost.clone()));
+    assert_eq!(cluster.partition(topic, 0).leader, None, "nobody is active");
+    cluster.unfence(0);
+    cluster.unfence(1);
+    cluster.done(elect(lost));
+    for (topic, number, leader) in [(topic, 0, 1), (topic, 1, 1), (single, 0, 0)] {
         let partition = cluster.partition(topic, number);
         assert_eq!(partition.leader, Some(BrokerId(leader)));
         assert_eq!(partition.isr, brokers(&[leader]));
     }
+    assert_eq!(cluster.partition(topic, 0).emptied, brokers(&[0]));
+    assert_eq!(cluster.partition(single, 0).emptied, brokers(&[]));
+    let unknown = cluster.refused(elect(vec![(topic, 7)]));
+    assert_eq!(unknown, Refusal::UnknownPartition);
 }
 
 #[test]

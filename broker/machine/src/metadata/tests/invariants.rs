@@ -20,6 +20,7 @@ enum Event {
     Alter(usize, Vec<i32>, bool),
     Resign(usize, i32),
     ElectPreferred,
+    ElectUnclean(usize),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -37,6 +38,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => (any::<usize>(), proptest::collection::vec(id, 0..5), any::<bool>())
             .prop_map(|(which, isr, current)| Event::Alter(which, isr, current)),
         1 => Just(Event::ElectPreferred),
+        1 => any::<usize>().prop_map(Event::ElectUnclean),
     ]
 }
 
@@ -120,6 +122,13 @@ fn happen(cluster: &mut Cluster, event: &Event) {
                 partition_epoch: now.partition_epoch,
             }
         }
+        Event::ElectUnclean(which) => {
+            let Some((topic, partition, _)) = pick(cluster, *which) else {
+                return;
+            };
+            let partitions = vec![(topic, partition)];
+            Command::ElectUnclean { partitions }
+        }
         Event::ElectPreferred => Command::ElectPreferred { partitions: None },
     };
     cluster.apply(command);
@@ -144,6 +153,7 @@ proptest! {
                     prop_assert!(p.isr.contains(&leader), "{p:?}");
                     prop_assert!(cluster.image.is_active(leader), "{p:?}");
                 }
+                prop_assert!(p.emptied.iter().all(|id| !p.isr.contains(id)), "{p:?}");
                 if p.isr.len() > 1 {
                     prop_assert!(p.isr.iter().all(|id| cluster.image.is_active(*id)), "{p:?}");
                 }
