@@ -20,6 +20,7 @@ mod election;
 mod formation;
 mod group;
 mod groups;
+mod halt;
 mod local;
 mod network;
 mod proposer;

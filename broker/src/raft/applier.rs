@@ -13,6 +13,7 @@ use openraft::type_config::alias::SnapshotOf;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::halt::Halt;
 use super::snapshot::{Preamble, Shelf, Stored};
 use super::types::{
     EntryPayload, LogId, Replies, SnapshotMeta, StoredMembership, TypeConfig, node_id, term,
@@ -36,7 +37,7 @@ pub(super) struct Parts {
     pub(super) log: Arc<Mutex<Log>>,
     pub(super) shelf: Arc<Shelf>,
     /// Told why, when the machine cannot go on.
-    pub(super) halted: watch::Sender<Option<String>>,
+    pub(super) halt: Halt,
 }
 
 struct Shared {
@@ -155,7 +156,7 @@ impl Applier {
         let why = format!(
             "entry {index} of raft group {group} holds a command that this build does not know ({unknown}); start this broker with the newest build that the cluster runs"
         );
-        self.0.parts.halted.send_replace(Some(why.clone()));
+        self.0.parts.halt.because(why.clone());
         io::Error::other(why)
     }
 

@@ -12,6 +12,7 @@ use openraft::rt::WatchReceiver;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::halt::Halt;
 use super::network::{self, LEADERLESS, PROBE};
 use super::rejoin::{Goal, Goals, Part, Standing};
 use super::store::Store;
@@ -78,13 +79,17 @@ pub(super) struct Formation {
     pub(super) store: Store,
     pub(super) goals: Goals,
     pub(super) part: watch::Sender<Part>,
+    pub(super) halt: Halt,
 }
 
 impl Formation {
     /// Brings the part from what it was at the start to [`Part::Voter`], and begins a new group.
     pub(super) async fn run(self) {
         if let Err(error) = self.take_part().await {
-            tracing::error!(group = self.group.0, %error, "this broker cannot rejoin the group; see to its disk and start it again");
+            self.halt.because(format!(
+                "this broker cannot rejoin raft group {}: {error}; see to its disk and start it again",
+                self.group.0
+            ));
             // The group must not think that nobody will ever tell it more.
             std::future::pending::<()>().await;
         }

@@ -15,6 +15,7 @@ use super::applier::{self, Applier};
 use super::config::openraft_config;
 use super::formation::Formation;
 use super::group::{Queue, Replicated};
+use super::halt::{self, Halt};
 use super::rejoin::{Goals, Part};
 use super::server::{Served, Server};
 use super::snapshot::Shelf;
@@ -39,8 +40,7 @@ struct Shared {
     /// `None`: groups live in memory only.
     durable: Option<Durable>,
     tasks: Mutex<Vec<(GroupId, JoinHandle<()>)>>,
-    /// Why a group stopped that met a command of a newer build.
-    halted: watch::Sender<Option<String>>,
+    halt: Halt,
 }
 
 struct Durable {
@@ -60,7 +60,7 @@ impl Groups {
             config: Arc::new(config),
             durable: None,
             tasks: Mutex::default(),
-            halted: watch::channel(None).0,
+            halt: Halt::default(),
         }))
     }
 
@@ -93,7 +93,7 @@ impl Groups {
                 writer: Mutex::new(Some(writer)),
             }),
             tasks: Mutex::default(),
-            halted: watch::channel(None).0,
+            halt: Halt::default(),
         })))
     }
 
@@ -106,7 +106,25 @@ impl Groups {
 
     /// Starts carrying a group: recovers what snapshot and log hold of it. A group of which its voters
     /// know nothing begins once a majority of them has started it; brokers that are no voters follow.
+    ///
+    /// # Errors
+    /// When what is on disk cannot be read. The broker must stop then ([`Groups::halted`]).
     pub async fn start_group(
+        &self,
+        id: GroupId,
+        members: Members,
+        machine: impl StateMachine,
+    ) -> io::Result<Group> {
+        let started = self.start(id, members, machine).await;
+        if let Err(error) = &started {
+            let group = id.0;
+            let why = format!("raft group {group} cannot start on this broker: {error}");
+            self.0.halt.because(why);
+        }
+        started
+    }
+
+    async fn start(
         &self,
         id: GroupId,
         members: Members,
@@ -124,7 +142,7 @@ impl Groups {
             this: self.0.this,
             log: Arc::clone(&log),
             shelf: Arc::clone(&durable.shelf),
-            halted: self.0.halted.clone(),
+            halt: self.0.halt.clone(),
         };
         let goals = durable.goals.clone();
         let voter = members.voters.contains(&self.0.this);
@@ -175,8 +193,14 @@ impl Groups {
             store,
             goals: durable.goals.clone(),
             part,
+            halt: self.0.halt.clone(),
         };
         run(tokio::spawn(formation.run()));
+        run(tokio::spawn(halt::watch(
+            id,
+            raft.clone(),
+            self.0.halt.clone(),
+        )));
         run(tokio::spawn(election::supervise(
             raft.clone(),
             applier.clone(),
@@ -278,10 +302,9 @@ impl Groups {
         }
     }
 
-    /// Says why when a group met a command of a newer build and stopped: the broker must stop too, for it
-    /// no longer knows what the others know.
+    /// Says why, and what to do, when a group has stopped here against its will: the broker must stop too.
     pub fn halted(&self) -> watch::Receiver<Option<String>> {
-        self.0.halted.subscribe()
+        self.0.halt.seen()
     }
 
     /// Turns true when the disk under the write-ahead log failed: the broker must stop.

@@ -11,8 +11,11 @@ use super::{
 };
 use crate::peer::Mesh;
 
-/// Answers each command with its length.
-struct Lengths;
+/// Answers each command with its length. After one that begins with `bad` no snapshot can be taken.
+#[derive(Default)]
+struct Lengths {
+    bad: bool,
+}
 
 impl StateMachine for Lengths {
     fn apply(&mut self, entry: &Entry) -> Result<Vec<Bytes>, UnknownCommand> {
@@ -23,6 +26,7 @@ impl StateMachine for Lengths {
         {
             return Err(UnknownCommand("it is new".to_owned()));
         }
+        self.bad |= entry.commands.iter().any(|c| c.starts_with(b"bad"));
         let lengths = entry.commands.iter().map(Bytes::len);
         Ok(lengths.map(|len| len.to_string().into()).collect())
     }
@@ -30,7 +34,11 @@ impl StateMachine for Lengths {
     fn leadership(&mut self, _leading: bool, _term: u64) {}
 
     fn snapshot(&self) -> Snapshot {
-        Box::new(|_: &mut dyn Write| Ok(()))
+        let bad = self.bad;
+        Box::new(move |_: &mut dyn Write| match bad {
+            true => Err(io::Error::other("a bad sector")),
+            false => Ok(()),
+        })
     }
 
     fn restore(&mut self, _snapshot: &mut dyn Read) -> io::Result<()> {
@@ -47,7 +55,7 @@ async fn led(dir: &std::path::Path, config: Config) -> (Groups, Group) {
         voters: vec![HERE],
         preferred: HERE,
     };
-    let started = groups.start_group(GroupId(1), members, Lengths);
+    let started = groups.start_group(GroupId(1), members, Lengths::default());
     let group = started.await.expect("starts");
     let mut leader = group.leader();
     leader
@@ -88,6 +96,33 @@ async fn a_command_of_a_newer_build_stops_the_group_and_says_what_to_do() {
     groups.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_dies_is_seen_and_says_what_to_do() {
+    let dir = tempfile::tempdir().expect("directory");
+    let config = Config {
+        snapshot_log_bytes: 1,
+        ..Config::default()
+    };
+    let (groups, group) = led(dir.path(), config).await;
+    let mut halted = groups.halted();
+    // Until a snapshot is due, which ends the group.
+    while group.propose(Bytes::from_static(b"bad")).await.is_ok() {}
+    let why = halted.wait_for(Option::is_some).await.expect("says why");
+    let why = why.clone().expect("it halted");
+    assert!(why.contains("raft group 1"), "{why}");
+    assert!(why.contains("a bad sector"), "{why}");
+    assert!(why.contains("then start the broker again"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_is_stopped_in_order_halts_nobody() {
+    let dir = tempfile::tempdir().expect("directory");
+    let (groups, group) = led(dir.path(), Config::default()).await;
+    groups.close().await;
+    assert!(group.propose(Bytes::from_static(b"late")).await.is_err());
+    assert_eq!(*groups.halted().borrow(), None);
+}
+
 #[tokio::test]
 async fn proposals_that_wait_are_bounded_in_bytes() {
     let config = Config {
@@ -100,7 +135,9 @@ async fn proposals_that_wait_are_bounded_in_bytes() {
         voters: vec![HERE],
         preferred: HERE,
     };
-    let group = groups.start_group(GroupId(1), members, Lengths).await;
+    let group = groups
+        .start_group(GroupId(1), members, Lengths::default())
+        .await;
     let group = group.expect("starts");
     // Larger than the room: alone it may wait.
     let large = group.enqueue(vec![0; 10_000].into()).expect("room");

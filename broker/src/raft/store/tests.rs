@@ -10,6 +10,7 @@ use openraft::testing::log::{StoreBuilder, Suite};
 use tempfile::TempDir;
 
 use super::super::applier::{Applier, Parts};
+use super::super::halt::Halt;
 use super::super::snapshot::Shelf;
 use super::super::types::TypeConfig;
 use super::super::wal::{self, Wal};
@@ -54,7 +55,7 @@ impl StoreBuilder<TypeConfig, Store, Applier, TempDir> for Fresh {
             this: BrokerId(0),
             log: Arc::clone(store.log()),
             shelf,
-            halted: tokio::sync::watch::channel(None).0,
+            halt: Halt::default(),
         };
         let applier = Applier::open(parts, Box::new(Nothing)).expect("opens");
         Ok((dir, store, applier))
