@@ -133,6 +133,7 @@ impl Config {
             raft: crate::raft::Config {
                 wal_file_bytes: given.bytes("millrace.wal.file.bytes", 64 << 20)?,
                 wal_files_max: given.count("millrace.wal.files", 8)?,
+                wal_waiting_bytes_max: given.bytes("millrace.wal.waiting.bytes", 64 << 20)?,
                 snapshot_log_bytes: given.bytes("millrace.raft.snapshot.log.bytes", 16 << 20)?,
                 pace: given.millis("millrace.raft.pace.ms", 2)?,
                 entry_commands_max: given.count("millrace.raft.entry.commands", 4096)?,

@@ -353,6 +353,7 @@ impl From<ProposeError> for Answer {
         match error {
             ProposeError::NotLeader { .. }
             | ProposeError::Overloaded
+            | ProposeError::NoRoom
             | ProposeError::TooLarge { .. } => Self::Elsewhere,
             ProposeError::Unknown | ProposeError::Stopped => Self::Unknown,
         }

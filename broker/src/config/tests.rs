@@ -72,6 +72,7 @@ fn every_own_key_that_is_read_is_in_the_catalogue_with_its_default() {
     for (key, default) in [
         ("millrace.wal.file.bytes", raft.wal_file_bytes),
         ("millrace.wal.files", raft.wal_files_max),
+        ("millrace.wal.waiting.bytes", raft.wal_waiting_bytes_max),
         ("millrace.raft.snapshot.log.bytes", raft.snapshot_log_bytes),
         ("millrace.raft.entry.commands", raft.entry_commands_max),
         ("millrace.raft.entry.bytes", raft.entry_bytes_max),

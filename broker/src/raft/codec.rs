@@ -274,14 +274,21 @@ pub(super) fn put_standing(out: &mut BytesMut, standing: &Standing) {
     out.put_u8(u8::from(standing.remembers));
     out.put_u64(standing.term);
     put_log_id(out, standing.last.as_ref());
+    out.put_u8(u8::from(standing.has_room) << 1);
 }
 
 pub(super) fn standing(bytes: &mut Bytes) -> Result<Standing> {
     let malformed = Malformed("standing");
+    let remembers = bytes.try_get_u8().map_err(|_| malformed)? != 0;
+    let term = bytes.try_get_u64().map_err(|_| malformed)?;
+    let last = optional_log_id(bytes)?;
+    let flags = bytes.try_get_u8().unwrap_or(0);
+    let has_room = flags & 2 != 0;
     Ok(Standing {
-        remembers: bytes.try_get_u8().map_err(|_| malformed)? != 0,
-        term: bytes.try_get_u64().map_err(|_| malformed)?,
-        last: optional_log_id(bytes)?,
+        remembers,
+        has_room,
+        term,
+        last,
     })
 }
 

@@ -12,6 +12,8 @@ pub struct Config {
     pub wal_file_bytes: usize,
     /// `millrace.wal.files`: more of them, and the oldest is freed by writing again what is live in it.
     pub wal_files_max: usize,
+    /// `millrace.wal.waiting.bytes`: while more waits to be written, proposals wait too.
+    pub wal_waiting_bytes_max: usize,
     /// `millrace.raft.snapshot.log.bytes`: log of one group after which it is snapshotted.
     pub snapshot_log_bytes: usize,
     /// `millrace.raft.pace.ms`: least time between two proposals of a busy group.
@@ -31,6 +33,7 @@ impl Default for Config {
         Self {
             wal_file_bytes: 64 << 20,
             wal_files_max: 8,
+            wal_waiting_bytes_max: 64 << 20,
             snapshot_log_bytes: 16 << 20,
             pace: Duration::from_millis(2),
             entry_commands_max: 4096,

@@ -6,6 +6,9 @@
 //! whether it would be elected (Pre-Vote): a voter that could not win only raises the term, and a
 //! leader that restarts with an old log would unseat its successor.
 //!
+//! A leader whose disk is full hands over to a voter with room, and leads again when it has room itself: it
+//! could only refuse what is proposed. For the same reason it campaigns last.
+//!
 //! A leader that has begun to hand over refuses writes from then on, whether or not anybody takes the
 //! leadership: it goes on offering it, to the other voters too, until it is rid of it.
 
@@ -15,12 +18,13 @@ use model::BrokerId;
 use openraft::ServerState;
 use openraft::rt::WatchReceiver;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::applier::Applier;
 use super::rejoin::Part;
 use super::types::{Vote, broker_id, node_id};
-use super::{Members, Raft};
+use super::wal::room::Room;
+use super::{GroupId, Members, Raft, network};
 use crate::peer::{Alive, Mesh};
 
 #[cfg(test)]
@@ -63,6 +67,10 @@ pub(super) struct View<'a> {
     pub(super) leading: bool,
     /// Has voted for itself and waits for the others, or for its own disk.
     pub(super) campaigning: bool,
+    /// The disk here has no room for entries.
+    pub(super) full: bool,
+    /// How many voters were found not fit to be offered the leadership of a full disk.
+    pub(super) passed: usize,
     /// How often this leadership was offered to others in vain.
     pub(super) offers: usize,
     pub(super) alive: &'a Alive,
@@ -76,7 +84,7 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     }
     if view.leading {
         let wanted = view.preferred != view.this && view.voters.contains(&view.preferred);
-        if view.offers == 0 {
+        if view.offers == 0 && !view.full {
             return if wanted && up(&view.preferred) {
                 Step::HandOver(view.preferred, HAND_OVER_AFTER)
             } else {
@@ -85,7 +93,7 @@ pub(super) fn decide(view: &View<'_>) -> Step {
         }
         let others = in_turn(view).filter(|id| *id != view.this && up(id));
         let others: Vec<_> = others.collect();
-        let turn = view.offers.checked_rem(others.len());
+        let turn = (view.offers + view.passed).checked_rem(others.len());
         return match turn.and_then(|turn| others.get(turn)) {
             Some(to) => Step::HandOver(*to, OFFER_AGAIN),
             None => Step::Rest,
@@ -102,10 +110,13 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     if up_count * 2 <= view.voters.len() {
         return Step::Rest;
     }
-    let turn = in_turn(view)
-        .filter(|id| up(id))
-        .position(|id| id == view.this)
-        .unwrap_or(0);
+    let turn = match view.full {
+        true => view.voters.len(),
+        false => in_turn(view)
+            .filter(|id| up(id))
+            .position(|id| id == view.this)
+            .unwrap_or(0),
+    };
     let after = STEP * u32::try_from(turn).unwrap_or(u32::MAX);
     Step::Campaign(if view.campaigning {
         CAMPAIGN + after
@@ -121,15 +132,29 @@ fn in_turn(view: &View<'_>) -> impl Iterator<Item = BrokerId> {
     cycle.skip(start.unwrap_or(0)).take(view.voters.len())
 }
 
+/// What the watch over a group stands on.
+pub(super) struct Parts {
+    pub(super) group: GroupId,
+    pub(super) raft: Raft,
+    pub(super) applier: Applier,
+    pub(super) mesh: Mesh,
+    pub(super) members: Members,
+}
+
 /// Watches one group for as long as it runs.
 pub(super) async fn supervise(
-    raft: Raft,
-    applier: Applier,
-    mesh: Mesh,
-    members: Members,
+    parts: Parts,
     mut part: watch::Receiver<Part>,
+    mut room: watch::Receiver<Room>,
     leader: watch::Sender<Option<BrokerId>>,
 ) {
+    let Parts {
+        group,
+        raft,
+        applier,
+        mesh,
+        members,
+    } = parts;
     let this = mesh.this_broker();
     let mut alive = mesh.alive();
     let mut metrics = raft.server_metrics();
@@ -137,6 +162,7 @@ pub(super) async fn supervise(
     let mut again = AGAIN;
     // The vote by which this broker leads, and how often that leadership was offered.
     let mut offered: Option<(Vote, usize)> = None;
+    let mut passed = 0;
     loop {
         let (view_leader, state, vote, voters) = {
             let seen = metrics.borrow_and_update();
@@ -153,6 +179,7 @@ pub(super) async fn supervise(
         let published = view_leader.filter(|id| *id != this || leading);
         leader.send_if_modified(|known| std::mem::replace(known, published) != published);
         let may_vote = *part.borrow_and_update() == Part::Voter;
+        let full = *room.borrow_and_update() != Room::Ample;
         let step = {
             let alive = alive.borrow_and_update();
             decide(&View {
@@ -163,6 +190,8 @@ pub(super) async fn supervise(
                 leader: view_leader,
                 leading,
                 campaigning: state == ServerState::Candidate,
+                full,
+                passed,
                 offers,
                 alive: &alive,
             })
@@ -182,6 +211,8 @@ pub(super) async fn supervise(
                 changed = metrics.changed() => changed.is_ok(),
                 changed = alive.changed() => changed.is_ok(),
                 changed = part.changed(), if !may_vote => changed.is_ok(),
+                // It ends with the writer of the log, and the group soon after.
+                Ok(()) = room.changed() => true,
             }
         };
         let changed = match due {
@@ -198,11 +229,12 @@ pub(super) async fn supervise(
             (None, Step::Rest) => continue,
             (None, Step::Campaign(_)) => raft.trigger().elect(true).await,
             (None, Step::HandOver(to, _)) => {
-                // An offer cannot be taken back: none goes to a voter that still has to catch up.
-                if offers > 0 || has_all(&raft, to) {
+                // An offer cannot be taken back: the first goes to a voter that has caught up and has room.
+                if offers > 0 || (has_all(&raft, to) && has_room(&mesh, group, to).await) {
                     offered = Some((vote, offers + 1));
                     raft.trigger().transfer_leader(node_id(to)).await
                 } else {
+                    passed += 1;
                     Ok(())
                 }
             }
@@ -225,4 +257,10 @@ fn has_all(raft: &Raft, voter: BrokerId) -> bool {
     let progress = seen.replication.as_ref();
     let matched = progress.and_then(|progress| progress.get(&node_id(voter)).copied().flatten());
     matched.map(|id| id.index) >= seen.last_log_index
+}
+
+/// Whether a voter says that its disk has room.
+async fn has_room(mesh: &Mesh, group: GroupId, voter: BrokerId) -> bool {
+    let said = timeout(OFFER_AGAIN, network::probe(mesh, group, voter)).await;
+    matches!(said, Ok(Some(standing)) if standing.has_room)
 }

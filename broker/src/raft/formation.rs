@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::halt::Halt;
-use super::network::{self, LEADERLESS, PROBE};
+use super::network::{self, LEADERLESS};
 use super::rejoin::{Goal, Goals, Part, Standing};
 use super::store::Store;
 use super::types::node_id;
-use super::{GroupId, Members, Raft, codec};
+use super::{GroupId, Members, Raft};
 use crate::peer::{Mesh, Service};
 
 #[cfg(test)]
@@ -153,9 +153,8 @@ impl Formation {
         let this = self.mesh.this_broker();
         let voters = self.members.voters.iter().filter(|id| **id != this);
         let asking = voters.map(|voter| async move {
-            let request = network::request(PROBE, self.group).freeze();
-            let mut reply = self.mesh.call(*voter, Service::Raft, request).await.ok()?;
-            Some((*voter, codec::standing(&mut reply).ok()?))
+            let standing = network::probe(&self.mesh, self.group, *voter).await?;
+            Some((*voter, standing))
         });
         join_all(asking).await.into_iter().flatten().collect()
     }

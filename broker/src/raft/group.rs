@@ -22,6 +22,9 @@ pub enum ProposeError {
     /// Surely without effect.
     #[error("too many proposals wait")]
     Overloaded,
+    /// Surely without effect; taken again once there is room, here or on a broker that takes over.
+    #[error("the disk under the write-ahead log is full; free space on it")]
+    NoRoom,
     /// Surely without effect, and will be each time.
     #[error(
         "a command of {bytes} bytes is larger than the limit of {max}; raise millrace.wal.file.bytes"

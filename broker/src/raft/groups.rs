@@ -75,6 +75,7 @@ impl Groups {
         let wal_config = wal::Config {
             file_bytes: config.wal_file_bytes,
             files_max: config.wal_files_max,
+            waiting_bytes_max: config.wal_waiting_bytes_max,
         };
         std::fs::create_dir_all(dir)?;
         let (wal, writer) = Wal::open(&dir.join("wal"), wal_config, keep)?;
@@ -202,17 +203,25 @@ impl Groups {
             self.0.halt.clone(),
         )));
         run(tokio::spawn(election::supervise(
-            raft.clone(),
-            applier.clone(),
-            mesh.clone(),
-            members,
+            election::Parts {
+                group: id,
+                raft: raft.clone(),
+                applier: applier.clone(),
+                mesh: mesh.clone(),
+                members,
+            },
             part_seen,
+            durable.wal.room(),
             leading,
         )));
         run(tokio::spawn(proposer::run(
-            raft.clone(),
-            applier.clone(),
-            Arc::clone(config),
+            proposer::Parts {
+                group: id,
+                raft: raft.clone(),
+                applier: applier.clone(),
+                wal: durable.wal.clone(),
+                config: Arc::clone(config),
+            },
             waiting,
         )));
         run(tokio::spawn(compaction::supervise(

@@ -22,6 +22,7 @@ use openraft::{EmptyNode, OptionalSend};
 
 use super::GroupId;
 use super::codec::{self, Malformed};
+use super::rejoin::Standing;
 use super::snapshot::Stored;
 use super::types::{TypeConfig, Vote, broker_id, log_id};
 use crate::peer::{self, Mesh, Service};
@@ -90,6 +91,13 @@ pub(super) fn request(kind: u8, group: GroupId) -> BytesMut {
     out.put_u8(kind);
     out.put_u32(group.0);
     out
+}
+
+/// Asks a voter for its standing; `None` when there is no answer.
+pub(super) async fn probe(mesh: &Mesh, group: GroupId, voter: BrokerId) -> Option<Standing> {
+    let request = request(PROBE, group).freeze();
+    let mut reply = mesh.call(voter, Service::Raft, request).await.ok()?;
+    codec::standing(&mut reply).ok()
 }
 
 impl Client {

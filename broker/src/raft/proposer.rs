@@ -2,6 +2,9 @@
 //!
 //! An idle group proposes at once. A busy one proposes no earlier than the pace after the last
 //! proposal, which halves the cost of a command for a little of its delay.
+//!
+//! Nothing is proposed that the disk here has no room for, nor while too much waits to be written: the
+//! other members would commit it, and what this one still has to write would grow without bound.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +18,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::applier::Applier;
 use super::group::Proposal;
 use super::types::{Payload, Replies, broker_id};
-use super::{Config, ProposeError, Raft, codec};
+use super::wal::Wal;
+use super::{Config, GroupId, ProposeError, Raft, codec};
 use crate::clock::wall_ms;
 
 /// A leader whose term is not committed yet, or whose lease has run out, refuses writes; it is asked
@@ -26,12 +30,23 @@ const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::fr
 
 type Reply = oneshot::Sender<Result<Bytes, ProposeError>>;
 
-pub(super) async fn run(
-    raft: Raft,
-    applier: Applier,
-    config: Arc<Config>,
-    mut waiting: mpsc::Receiver<Proposal>,
-) {
+/// What a proposer stands on.
+pub(super) struct Parts {
+    pub(super) group: GroupId,
+    pub(super) raft: Raft,
+    pub(super) applier: Applier,
+    pub(super) wal: Wal,
+    pub(super) config: Arc<Config>,
+}
+
+pub(super) async fn run(parts: Parts, mut waiting: mpsc::Receiver<Proposal>) {
+    let Parts {
+        group,
+        raft,
+        applier,
+        wal,
+        config,
+    } = parts;
     let mut last: Option<Instant> = None;
     let mut clock_ms = 0;
     // A command that did not fit into the last entry.
@@ -48,6 +63,10 @@ pub(super) async fn run(
         }
         last = Some(Instant::now());
         let (commands, replies) = gather(first, &mut waiting, &mut held, &config);
+        if !wal.admits(group).await {
+            answer(Err(ProposeError::NoRoom), replies);
+            continue;
+        }
         clock_ms = wall_ms().max(clock_ms).max(applier.clock_ms());
         let payload = codec::encode_commands(clock_ms, &commands);
         let outcome = write(&raft, payload).await;

@@ -47,6 +47,8 @@ pub(super) struct Goal {
 pub(super) struct Standing {
     /// It is a [`Part::Voter`]: what follows is all it ever promised and acknowledged.
     pub(super) remembers: bool,
+    /// Its disk has room for more than the votes of the group.
+    pub(super) has_room: bool,
     /// The latest term in which it voted or followed; 0 before the first.
     pub(super) term: u64,
     pub(super) last: Option<LogId>,

@@ -14,6 +14,7 @@ use super::codec;
 use super::rejoin::{Part, Standing};
 use super::types::{Entry, LogId, TypeConfig, Vote, term};
 use super::wal::log::{Found, Log};
+use super::wal::room::Room;
 use super::wal::{Kind, Record, Wal};
 
 #[cfg(test)]
@@ -54,9 +55,11 @@ impl Store {
 
     /// What this broker says of itself to other voters.
     pub(super) fn standing(&self, part: Part) -> Standing {
+        let has_room = *self.wal.room().borrow() == Room::Ample;
         let log = self.log.lock();
         Standing {
             remembers: part == Part::Voter,
+            has_room,
             term: log.vote().map_or(0, |vote| vote.leader_id.term),
             last: log.last(),
         }

@@ -123,6 +123,42 @@ async fn a_group_that_is_stopped_in_order_halts_nobody() {
     assert_eq!(*groups.halted().borrow(), None);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
+async fn a_full_disk_refuses_commands_and_takes_them_again_when_there_is_room() {
+    let dir = tempfile::tempdir().expect("directory");
+    let config = Config {
+        wal_file_bytes: 4 << 20,
+        ..Config::default()
+    };
+    let (groups, group) = led(dir.path(), config.clone()).await;
+    let ballast = dir.path().join("ballast");
+    let filled = std::fs::write(&ballast, vec![1; 24 << 20]);
+    assert!(filled.is_err(), "the file system is larger than 24 MB");
+    let propose = || group.propose(vec![0; 100_000].into());
+    let refused = loop {
+        if let Err(refused) = propose().await {
+            break refused;
+        }
+    };
+    assert_eq!(refused, ProposeError::NoRoom);
+    std::fs::remove_file(&ballast).expect("removed");
+    while propose().await == Err(ProposeError::NoRoom) {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(propose().await.as_deref(), Ok(&b"100000"[..]));
+    groups.close().await;
+    let (groups, group) = led(dir.path(), config).await;
+    let mut applied = group.applied();
+    let all = group.status().last_index;
+    applied
+        .wait_for(|index| *index >= all)
+        .await
+        .expect("applied");
+    assert_eq!(*groups.halted().borrow(), None);
+    groups.close().await;
+}
+
 #[tokio::test]
 async fn proposals_that_wait_are_bounded_in_bytes() {
     let config = Config {

@@ -8,6 +8,9 @@
 //! groups' indexes ([`log::Log`]) say what is live; a file that only a few old entries hold is freed
 //! by writing those again.
 //!
+//! The next file is made before it is needed. While the disk has no room for it, the log still takes
+//! what fits into the present one, and says so ([`room::Room`]): the groups keep away what can wait.
+//!
 //! After a failed write or sync the log is poisoned: everything fails until the process starts anew
 //! and finds out by reading what is on disk.
 
@@ -25,11 +28,13 @@ use tokio::sync::watch;
 use super::GroupId;
 use log::Log;
 pub(super) use record::{Kind, Record};
+use room::{Backlog, Room};
 
 mod file;
 pub(super) mod log;
 mod record;
 mod recovery;
+pub(super) mod room;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -41,6 +46,8 @@ pub(super) struct Config {
     pub(super) file_bytes: usize,
     /// More files than this, and the oldest is freed by writing its live entries again.
     pub(super) files_max: usize,
+    /// While more bytes than this wait to be written, proposals wait.
+    pub(super) waiting_bytes_max: usize,
 }
 
 /// Called by the writer thread once the records are durable, or will never be.
@@ -58,9 +65,12 @@ type Files = RwLock<BTreeMap<u64, Arc<File>>>;
 /// Handle to the log. The writer ends when all are gone or with [`Wal::stop`].
 #[derive(Clone)]
 pub(super) struct Wal {
-    /// Unbounded: what waits is bounded by the groups, which have one entry in flight each. Not so on a
-    /// leader whose disk is full: the other members commit its entries, and they gather here.
+    /// Unbounded: its content is bounded by [`Config::waiting_bytes_max`] and one entry more of each group
+    /// that is led here ([`Wal::admits`]), and by the appends that leaders have in flight to this broker.
     requests: mpsc::Sender<Request>,
+    backlog: Arc<Backlog>,
+    room: watch::Receiver<Room>,
+    waiting_bytes_max: usize,
     logs: Arc<Logs>,
     files: Arc<Files>,
     failed: watch::Receiver<bool>,
@@ -85,6 +95,9 @@ impl Wal {
         let files: Arc<Files> = Arc::new(RwLock::new(recovered.files));
         let (requests, waiting) = mpsc::channel();
         let (failing, failed) = watch::channel(false);
+        let (room, room_seen) = watch::channel(Room::Ample);
+        let backlog = Arc::new(Backlog::default());
+        let waiting_bytes_max = config.waiting_bytes_max;
         let stopping = Arc::new(AtomicBool::new(false));
         let mut writer = writer::Writer::new(
             dir,
@@ -93,6 +106,7 @@ impl Wal {
             Arc::clone(&files),
             recovered.end,
             Arc::clone(&stopping),
+            (room, Arc::clone(&backlog)),
         )?;
         let thread = std::thread::Builder::new()
             .name("wal".to_owned())
@@ -102,6 +116,9 @@ impl Wal {
             })?;
         let wal = Self {
             requests,
+            backlog,
+            room: room_seen,
+            waiting_bytes_max,
             logs,
             files,
             failed,
@@ -123,9 +140,45 @@ impl Wal {
 
     /// Queues records; `done` runs on the writer's thread.
     pub(super) fn write(&self, records: Vec<Record>, done: Done) {
+        self.backlog.add(bytes_of(&records));
         let request = Request::Write { records, done };
         if let Err(mpsc::SendError(Request::Write { done, .. })) = self.requests.send(request) {
             done(Err(stopped()));
+        }
+    }
+
+    /// What the disk has left for the log.
+    pub(super) fn room(&self) -> watch::Receiver<Room> {
+        self.room.clone()
+    }
+
+    /// Whether a group may begin a new entry here. Waits while too much does: the other members of a group
+    /// commit without this disk, and nothing else would hold a leader back. False when there is no room:
+    /// the metadata may have what is left of the last file.
+    pub(super) async fn admits(&self, group: GroupId) -> bool {
+        let mut room = self.room.clone();
+        loop {
+            let drained = self.backlog.drained.notified();
+            tokio::pin!(drained);
+            // Before the look at the backlog: what drains after it is not missed.
+            drained.as_mut().enable();
+            match *room.borrow_and_update() {
+                Room::Ample => {}
+                Room::Last if group == GroupId::METADATA => {}
+                Room::Last | Room::Nothing => return false,
+            }
+            if self.backlog.bytes() <= self.waiting_bytes_max {
+                return true;
+            }
+            tokio::select! {
+                () = drained => {}
+                changed = room.changed() => {
+                    if changed.is_err() {
+                        // The writer has ended: it refuses.
+                        return true;
+                    }
+                }
+            }
         }
     }
 
@@ -163,6 +216,11 @@ impl Wal {
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
+/// Bytes that records take in a file.
+fn bytes_of(records: &[Record]) -> usize {
+    records.iter().map(Record::len).sum()
 }
 
 fn stopped() -> io::Error {

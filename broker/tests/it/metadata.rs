@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use api::client::Admin;
 use machine::metadata::command::{Assignment, Command, Reply};
-use machine::metadata::image::{Image, Listener};
+use machine::metadata::image::{ConfigResource, Image, Listener};
 use model::{BrokerId, TopicId};
 use tokio::time::timeout;
 
@@ -233,4 +233,42 @@ async fn a_voter_that_lost_its_disk_elects_nobody_who_lacks_what_it_had_acknowle
         let acknowledged = |image: &Image| image.topic_names.contains_key("acknowledged");
         cluster.sees(id, acknowledged).await;
     }
+}
+
+/// The log of one broker of three is on a file system that fills.
+#[tokio::test]
+#[ignore = "fills the file system that MILLRACE_IT_SMALL names: mount one of some 24 MB there"]
+async fn a_controller_whose_disk_is_full_hands_over_and_leads_again_when_there_is_room() {
+    let small = std::path::PathBuf::from(std::env::var_os("MILLRACE_IT_SMALL").unwrap());
+    let mut cluster = Cluster::start(3).await;
+    cluster.stop_broker(CONTROLLER).await;
+    let wal = cluster.data_dir(CONTROLLER).join("raft/wal");
+    let there = small.join("wal");
+    std::fs::create_dir(&there).unwrap();
+    for file in std::fs::read_dir(&wal).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), there.join(file.file_name())).unwrap();
+    }
+    std::fs::remove_dir_all(&wal).unwrap();
+    std::os::unix::fs::symlink(&there, &wal).unwrap();
+    cluster.start_broker(CONTROLLER).await;
+    cluster.all_in().await;
+    cluster.controller_is(CONTROLLER).await;
+    let ballast = small.join("ballast");
+    let filled = std::fs::write(&ballast, vec![1; 24 << 20]);
+    assert!(filled.is_err(), "the file system is larger than 24 MB");
+    let full = BrokerId(i32::try_from(CONTROLLER).unwrap());
+    while cluster.metadata(1).controller() == Some(full) {
+        let alter = Command::AlterConfigs {
+            resource: ConfigResource::BrokerDefault,
+            changes: vec![("filler".to_owned(), Some("x".repeat(100_000)))],
+        };
+        let altered = timeout(LONG, cluster.metadata(1).submit(alter));
+        assert_eq!(altered.await.unwrap().unwrap(), Reply::Done);
+    }
+    create(&cluster, CONTROLLER, "meanwhile", 3).await;
+    assert_ne!(cluster.controller().await, CONTROLLER);
+    std::fs::remove_file(&ballast).unwrap();
+    cluster.controller_is(CONTROLLER).await;
+    create(&cluster, CONTROLLER, "after", 3).await;
 }

@@ -143,9 +143,12 @@ impl Shards {
             Ok(reply) => Proposed::Applied(reply),
             Err(ProposeError::NotLeader { hint }) => Proposed::Elsewhere(hint),
             Err(ProposeError::TooLarge { .. }) => Proposed::TooLarge,
-            Err(ProposeError::Overloaded | ProposeError::Unknown | ProposeError::Stopped) => {
-                Proposed::Unknown
-            }
+            Err(
+                ProposeError::Overloaded
+                | ProposeError::NoRoom
+                | ProposeError::Unknown
+                | ProposeError::Stopped,
+            ) => Proposed::Unknown,
         }
     }
 

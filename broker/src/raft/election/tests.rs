@@ -8,6 +8,25 @@ use crate::peer::Alive;
 
 const VOTERS: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
 
+static NOBODY: Alive = Alive {
+    peers: BTreeMap::new(),
+};
+
+/// Broker 1 follows nobody yet.
+const AT_EASE: View<'static> = View {
+    this: BrokerId(1),
+    voters: &VOTERS,
+    may_vote: true,
+    preferred: BrokerId(1),
+    leader: None,
+    leading: false,
+    campaigning: false,
+    full: false,
+    passed: 0,
+    offers: 0,
+    alive: &NOBODY,
+};
+
 /// What broker `this` does when `up` answer and it holds `leader` to lead; broker 1 is preferred.
 fn check(this: i32, up: &[i32], leader: Option<i32>, leading: bool, expected: Step) {
     check_amid(this, up, leader, leading, (false, 0), expected);
@@ -29,14 +48,12 @@ fn check_amid(
         .collect();
     let step = decide(&View {
         this: BrokerId(this),
-        voters: &VOTERS,
-        may_vote: true,
-        preferred: BrokerId(1),
         leader: leader.map(BrokerId),
         leading,
         campaigning,
         offers,
         alive: &Alive { peers },
+        ..AT_EASE
     });
     assert_eq!(step, expected);
 }
@@ -70,15 +87,9 @@ fn a_voter_that_is_down_is_passed_over() {
 fn a_voter_that_rejoins_does_not_campaign() {
     let peers = BTreeMap::from([(BrokerId(0), true), (BrokerId(2), true)]);
     let step = decide(&View {
-        this: BrokerId(1),
-        voters: &VOTERS,
         may_vote: false,
-        preferred: BrokerId(1),
-        leader: None,
-        leading: false,
-        campaigning: false,
-        offers: 0,
         alive: &Alive { peers },
+        ..AT_EASE
     });
     assert_eq!(step, Step::Rest);
 }
@@ -110,4 +121,41 @@ fn a_leader_whose_offer_was_not_taken_offers_to_the_others_in_turn() {
     check_amid(0, &[2], Some(0), true, (false, 1), offer(2));
     check_amid(0, &[2], Some(0), true, (false, 2), offer(2));
     check_amid(0, &[], Some(0), true, (false, 1), Step::Rest);
+}
+
+#[test]
+fn a_leader_whose_disk_is_full_looks_for_a_voter_to_hand_over_to() {
+    let peers = BTreeMap::from([(BrokerId(0), true), (BrokerId(2), true)]);
+    let alive = Alive { peers };
+    let full = View {
+        leader: Some(BrokerId(1)),
+        leading: true,
+        full: true,
+        alive: &alive,
+        ..AT_EASE
+    };
+    let offer = |to| Step::HandOver(BrokerId(to), OFFER_AGAIN);
+    for (passed, to) in [(0, 2), (1, 0), (2, 2)] {
+        let view = View {
+            passed,
+            ..full.clone()
+        };
+        assert_eq!(decide(&view), offer(to));
+    }
+    let alone = View {
+        alive: &NOBODY,
+        ..full
+    };
+    assert_eq!(decide(&alone), Step::Rest);
+}
+
+#[test]
+fn a_voter_whose_disk_is_full_campaigns_after_the_others() {
+    let peers = BTreeMap::from([(BrokerId(0), true), (BrokerId(2), true)]);
+    let step = decide(&View {
+        full: true,
+        alive: &Alive { peers },
+        ..AT_EASE
+    });
+    assert_eq!(step, Step::Campaign(STEP * 3));
 }

@@ -18,6 +18,7 @@ const FIVE: [BrokerId; 5] = [
 /// Has nothing, and cannot tell whether that is right.
 const EMPTY: Standing = Standing {
     remembers: false,
+    has_room: true,
     term: 0,
     last: None,
 };
@@ -26,6 +27,7 @@ const EMPTY: Standing = Standing {
 fn voter(term: u64, last_term: u64, last_index: u64) -> Standing {
     Standing {
         remembers: true,
+        has_room: true,
         term,
         last: Some(log_id(last_term, last_index)),
     }

@@ -46,6 +46,7 @@ impl StoreBuilder<TypeConfig, Store, Applier, TempDir> for Fresh {
         let config = wal::Config {
             file_bytes: 1 << 20,
             files_max: 2,
+            waiting_bytes_max: 1 << 20,
         };
         let (wal, _thread) = Wal::open(&dir.path().join("wal"), config, ()).expect("opens");
         let store = Store::open(GroupId(3), wal);

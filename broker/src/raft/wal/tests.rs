@@ -2,19 +2,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
+use futures::FutureExt;
 
 use super::super::GroupId;
 use super::super::types::{Vote, log_id};
+use super::room::Room;
 use super::{Config, Kind, Record, Wal, file};
 
 const GROUP: GroupId = GroupId(7);
 const FILE_BYTES: usize = 8192;
+const WAITING_BYTES_MAX: usize = 4096;
 
 /// Opens the log, lets `act` write, and waits until the writer has ended.
 async fn with_wal<T>(dir: &Path, act: impl AsyncFnOnce(&Wal) -> T) -> T {
     let config = Config {
         file_bytes: FILE_BYTES,
         files_max: 3,
+        waiting_bytes_max: WAITING_BYTES_MAX,
     };
     let (wal, thread) = Wal::open(dir, config, ()).expect("opens");
     let outcome = act(&wal).await;
@@ -205,6 +209,7 @@ async fn a_synced_record_that_is_unreadable_is_refused_and_not_cut() {
     let config = Config {
         file_bytes: FILE_BYTES,
         files_max: 3,
+        waiting_bytes_max: WAITING_BYTES_MAX,
     };
     let refused = Wal::open(dir.path(), config, ()).err().expect("refused");
     assert!(
@@ -255,4 +260,75 @@ async fn a_file_that_is_being_read_is_not_used_again() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn proposals_wait_while_too_much_waits_to_be_written() {
+    let dir = tempfile::tempdir().expect("directory");
+    with_wal(dir.path(), async |wal| {
+        let (stand, stands) = tokio::sync::oneshot::channel();
+        let (go_on, held) = std::sync::mpsc::channel();
+        wal.write(
+            Vec::new(),
+            Box::new(move |_| {
+                stand.send(()).expect("awaited");
+                held.recv().expect("told");
+            }),
+        );
+        stands.await.expect("the writer stands still");
+        assert!(wal.admits(GROUP).await);
+        wal.write(vec![entry(0, 1, WAITING_BYTES_MAX).0], Box::new(|_| ()));
+        let mut admitted = Box::pin(wal.admits(GROUP));
+        assert_eq!(admitted.as_mut().now_or_never(), None);
+        go_on.send(()).expect("waits");
+        assert!(admitted.await);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
+async fn a_full_disk_is_known_while_there_is_room_for_votes_and_waited_for_after_that() {
+    let dir = tempfile::tempdir().expect("directory");
+    let config = Config {
+        file_bytes: 4 << 20,
+        files_max: 3,
+        waiting_bytes_max: WAITING_BYTES_MAX,
+    };
+    let (wal, thread) = Wal::open(&dir.path().join("wal"), config, ()).expect("opens");
+    let ballast = dir.path().join("ballast");
+    let filled = std::fs::write(&ballast, vec![1; 24 << 20]);
+    assert!(filled.is_err(), "the file system is larger than 24 MB");
+    let mut room = wal.room();
+    let mut next = 0;
+    while *room.borrow() == Room::Ample {
+        append(&wal, next..next + 1, 1, 100_000).await;
+        next += 1;
+    }
+    assert_eq!(*room.borrow_and_update(), Room::Last);
+    assert!(!wal.admits(GROUP).await);
+    assert!(wal.admits(GroupId::METADATA).await);
+    let vote = Record::vote(GROUP, &Vote::new(2, 1));
+    wal.write_durably(vec![vote]).await.expect("durable");
+    let full = room.wait_for(|room| *room == Room::Nothing);
+    let fill = async {
+        loop {
+            append(&wal, next..next + 1, 1, 100_000).await;
+            next += 1;
+        }
+    };
+    tokio::select! {
+        full = full => drop(full.expect("writes")),
+        () = fill => {}
+    }
+    assert!(!wal.admits(GroupId::METADATA).await);
+    std::fs::remove_file(&ballast).expect("removed");
+    room.wait_for(|room| *room == Room::Ample)
+        .await
+        .expect("writes");
+    assert!(wal.admits(GROUP).await);
+    wal.write_durably(Vec::new()).await.expect("durable");
+    wal.stop();
+    thread.join().expect("writer");
+    assert_eq!(terms(&wal).len() as u64, next + 1);
 }

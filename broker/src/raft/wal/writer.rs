@@ -6,14 +6,15 @@ use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::super::GroupId;
 use super::log::Position;
 use super::record::{HEADER_BYTES, Kind, Record};
-use super::{Config, Done, Files, Logs, Request, file, is_out_of_space, stopped};
+use super::room::{Backlog, Room};
+use super::{Config, Done, Files, Logs, Request, bytes_of, file, is_out_of_space, stopped};
 
 /// Bytes gathered into one round.
 const ROUND_BYTES_MAX: usize = 8 << 20;
@@ -32,6 +33,10 @@ pub(super) struct Writer {
     spares: Vec<u64>,
     /// The log is told to stop: a full disk is not waited for.
     stopping: Arc<AtomicBool>,
+    room: watch::Sender<Room>,
+    /// When the disk was last asked for room in vain.
+    looked: Instant,
+    backlog: Arc<Backlog>,
 }
 
 struct Active {
@@ -48,6 +53,7 @@ impl Writer {
         files: Arc<Files>,
         end: Option<Position>,
         stopping: Arc<AtomicBool>,
+        (room, backlog): (watch::Sender<Room>, Arc<Backlog>),
     ) -> io::Result<Self> {
         let spares = file::list(dir, "spare")?;
         let (sequence, at) = end.map_or((1, 0), |end| (end.file, end.offset));
@@ -61,7 +67,7 @@ impl Writer {
                 file
             }
         };
-        Ok(Self {
+        let mut writer = Self {
             dir: dir.to_owned(),
             config,
             logs,
@@ -69,24 +75,41 @@ impl Writer {
             active: Active { sequence, file, at },
             spares,
             stopping,
-        })
+            room,
+            looked: Instant::now(),
+            backlog,
+        };
+        writer.provide()?;
+        Ok(writer)
     }
 
     /// Works until it is told to stop, all senders are gone, or the disk fails: then it refuses.
     pub(super) fn run(&mut self, waiting: &mpsc::Receiver<Request>, failing: &watch::Sender<bool>) {
         let mut going = true;
         while going {
-            let Ok(Request::Write { records, done }) = waiting.recv() else {
-                return;
+            let room = *self.room.borrow();
+            let next = match room {
+                Room::Ample => waiting.recv().map_err(Into::into),
+                Room::Last | Room::Nothing => waiting.recv_timeout(ROOM_AGAIN),
             };
-            let round = Round::gather(records, done, waiting);
-            going = !round.last;
-            let outcome = self.round(round.records);
+            let (outcome, callbacks) = match next {
+                Ok(Request::Write { records, done }) => {
+                    let round = Round::gather(records, done, waiting);
+                    going = !round.last;
+                    let bytes = bytes_of(&round.records);
+                    let outcome = self.round(round.records);
+                    self.backlog.drain(bytes);
+                    (outcome, round.callbacks)
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => (Ok(()), Vec::new()),
+                Ok(Request::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            };
+            let outcome = outcome.and_then(|()| self.look_for_room());
             if let Err(error) = &outcome {
                 tracing::error!(%error, "the write-ahead log failed; this broker stops");
                 failing.send_replace(true);
             }
-            for done in round.callbacks {
+            for done in callbacks {
                 let outcome = outcome.as_ref().copied();
                 done(outcome.map_err(|e| io::Error::new(e.kind(), e.to_string())));
             }
@@ -195,7 +218,44 @@ impl Writer {
             file,
             at: 0,
         };
-        self.reclaim()
+        self.reclaim()?;
+        self.provide()
+    }
+
+    /// Has a file at hand before it is needed, so that a full disk is known while there is still room for
+    /// what cannot wait.
+    fn provide(&mut self) -> io::Result<()> {
+        if self.spares.is_empty() {
+            let sequence = self.active.sequence + 1;
+            let path = file::spare_path(&self.dir, sequence);
+            match file::create(&self.dir, &path, self.config.file_bytes) {
+                Ok(_) => self.spares.push(sequence),
+                Err(error) if is_out_of_space(&error) => {
+                    self.looked = Instant::now();
+                    if self.room.send_replace(Room::Last) != Room::Last {
+                        tracing::error!(
+                            dir = %self.dir.display(),
+                            bytes = self.config.file_bytes,
+                            "no room for the next file of the write-ahead log: others lead this broker's raft groups as far as they can, and what is published to quorum queues that it still leads is refused; free space on the disk"
+                        );
+                    }
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if self.room.send_replace(Room::Ample) != Room::Ample {
+            tracing::info!("the write-ahead log has room again");
+        }
+        Ok(())
+    }
+
+    fn look_for_room(&mut self) -> io::Result<()> {
+        let full = *self.room.borrow() != Room::Ample;
+        if full && self.looked.elapsed() >= ROOM_AGAIN {
+            self.provide()?;
+        }
+        Ok(())
     }
 
     /// Makes a spare of that number. While the disk is full it waits for room: what is left of the round
@@ -210,6 +270,7 @@ impl Writer {
                         return Err(error);
                     }
                     if !told {
+                        self.room.send_replace(Room::Nothing);
                         tracing::error!(
                             dir = %self.dir.display(),
                             bytes = self.config.file_bytes,
@@ -299,7 +360,7 @@ struct Round {
 
 impl Round {
     fn gather(records: Vec<Record>, done: Done, waiting: &mpsc::Receiver<Request>) -> Self {
-        let mut bytes: usize = records.iter().map(Record::len).sum();
+        let mut bytes = bytes_of(&records);
         let mut round = Self {
             records,
             callbacks: vec![done],
@@ -308,7 +369,7 @@ impl Round {
         while bytes < ROUND_BYTES_MAX && !round.last {
             match waiting.try_recv() {
                 Ok(Request::Write { records, done }) => {
-                    bytes += records.iter().map(Record::len).sum::<usize>();
+                    bytes += bytes_of(&records);
                     round.records.extend(records);
                     round.callbacks.push(done);
                 }
