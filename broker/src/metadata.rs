@@ -121,6 +121,8 @@ impl Handle {
         let members = Members {
             voters: ids.clone(),
             preferred,
+            // Only the metadata could tell, and they are what would be lost.
+            original: false,
         };
         let replica = Replica::new(image.clone());
         let group = groups

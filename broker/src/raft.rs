@@ -59,6 +59,9 @@ pub struct Members {
     pub voters: Vec<BrokerId>,
     /// Who should lead when it is up: it campaigns first, and leadership is handed to it.
     pub preferred: BrokerId,
+    /// Whether this broker is known to have the data directory that it had when the group was made: an
+    /// empty log is a new one then. Otherwise it may be a lost one.
+    pub original: bool,
 }
 
 /// One committed entry.

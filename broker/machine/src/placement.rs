@@ -54,10 +54,13 @@ pub fn shards(image: &Image, count: u32, replicas_max: usize) -> Vec<Shard> {
         .zip(placed)
         .filter_map(|(id, members)| {
             let preferred = *members.first()?;
+            let incarnation = |id: &BrokerId| Some(image.brokers.get(id)?.incarnation);
+            let directories = members.iter().filter_map(incarnation).collect();
             Some(Shard {
                 id: model::ShardId(id),
                 members,
                 preferred,
+                directories,
             })
         })
         .collect()

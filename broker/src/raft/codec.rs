@@ -270,11 +270,16 @@ pub(super) fn vote_response(bytes: &mut Bytes) -> Result<VoteResponse<TypeConfig
     Ok(VoteResponse::new(vote, last_log_id, granted != 0))
 }
 
+/// Is original, has room. They stand last, where a build that does not know them leaves them.
+const STANDING_FLAGS: [u8; 2] = [1, 2];
+
 pub(super) fn put_standing(out: &mut BytesMut, standing: &Standing) {
     out.put_u8(u8::from(standing.remembers));
     out.put_u64(standing.term);
     put_log_id(out, standing.last.as_ref());
-    out.put_u8(u8::from(standing.has_room) << 1);
+    let flags = [standing.original, standing.has_room];
+    let flags = flags.into_iter().zip(STANDING_FLAGS);
+    out.put_u8(flags.map(|(set, bit)| u8::from(set) * bit).sum());
 }
 
 pub(super) fn standing(bytes: &mut Bytes) -> Result<Standing> {
@@ -283,9 +288,10 @@ pub(super) fn standing(bytes: &mut Bytes) -> Result<Standing> {
     let term = bytes.try_get_u64().map_err(|_| malformed)?;
     let last = optional_log_id(bytes)?;
     let flags = bytes.try_get_u8().unwrap_or(0);
-    let has_room = flags & 2 != 0;
+    let [original, has_room] = STANDING_FLAGS.map(|bit| flags & bit != 0);
     Ok(Standing {
         remembers,
+        original,
         has_room,
         term,
         last,

@@ -1,5 +1,17 @@
-//! How a voter comes to take part in a group: a new one begins once a majority knows nothing of it,
-//! and one that has forgotten is brought back as [`super::rejoin`] says.
+//! How a voter comes to take part in a group: a new one begins as below, and one that has forgotten is
+//! brought back as [`super::rejoin`] says.
+//!
+//! An empty log is that of a new group, or what is left of one whose disk was lost. Two of three voters
+//! with empty logs must not begin a group of their own while the third holds its log and is down. So a
+//! group begins only
+//!
+//! - when every voter has answered and none holds anything of it, or
+//! - when a majority of its voters holds nothing and still has the data directories that were there when
+//!   the group was made: had it begun, one of a majority would know. That is known of a queue shard, whose
+//!   metadata names the directories; nothing older than the metadata could name those of its own group.
+//!
+//! Otherwise it waits, for ever if need be. When the voter that is missing is gone for good, so is what
+//! only it had: whoever accepts that empties the data directories of all voters and starts them together.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +22,7 @@ use model::BrokerId;
 use openraft::EmptyNode;
 use openraft::rt::WatchReceiver;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::halt::Halt;
 use super::network::{self, LEADERLESS};
@@ -24,6 +36,8 @@ use crate::peer::{Mesh, Service};
 mod tests;
 
 const AGAIN: Duration = Duration::from_millis(20);
+/// How long a voter waits for the others before it says whom it waits for.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a voter that has forgotten says so while it hears of no leader.
 const DISCLAIM_AGAIN: Duration = Duration::from_millis(500);
 
@@ -47,7 +61,9 @@ pub(super) fn decide(
 ) -> Verdict {
     let majority = voters.len() / 2 + 1;
     if own.is_blank() && others.values().all(Standing::is_blank) {
-        if others.len() + 1 < majority {
+        let original = others.values().filter(|other| other.original).count();
+        let known_new = own.original && original + 1 >= majority;
+        if others.len() + 1 < voters.len() && !known_new {
             return Verdict::Wait;
         }
         let begun = own.last.is_some() || others.values().any(|other| other.last.is_some());
@@ -100,6 +116,7 @@ impl Formation {
             return Ok(());
         }
         let mut told = None;
+        let begun = Instant::now();
         loop {
             let part = *self.part.borrow();
             if let Part::Rejoining(goal) = part {
@@ -108,7 +125,7 @@ impl Formation {
             if part == Part::Voter && self.raft.is_initialized().await.unwrap_or(true) {
                 return Ok(());
             }
-            let own = self.store.standing(part);
+            let own = self.store.standing(part, self.members.original);
             let others = self.ask().await;
             match decide(self.mesh.this_broker(), &self.members.voters, own, &others) {
                 Verdict::Begin { form } => {
@@ -124,16 +141,10 @@ impl Formation {
                 // Begun by others meanwhile: its first entries are on their way.
                 Verdict::Rejoin(_) => {}
                 Verdict::Wait => {
-                    let unheard = self.unheard(&others);
-                    if others.values().any(|other| !other.is_blank())
-                        && told.as_ref() != Some(&unheard)
-                    {
-                        tracing::warn!(
-                            group = self.group.0,
-                            voters = ?unheard,
-                            "the group has begun, but this broker's log of it is empty: it takes part once these voters have answered; start them"
-                        );
-                        told = Some(unheard);
+                    let has_begun = others.values().any(|other| !other.is_blank());
+                    // Voters that start together find each other in a moment.
+                    if has_begun || begun.elapsed() >= PATIENCE {
+                        self.tell_wait(&others, has_begun, &mut told);
                     }
                 }
             }
@@ -141,12 +152,40 @@ impl Formation {
         }
     }
 
-    fn unheard(&self, others: &BTreeMap<BrokerId, Standing>) -> Vec<BrokerId> {
+    /// Says who is waited for, whenever that changes.
+    fn tell_wait(
+        &self,
+        others: &BTreeMap<BrokerId, Standing>,
+        has_begun: bool,
+        told: &mut Option<(bool, Vec<BrokerId>)>,
+    ) {
         let this = self.mesh.this_broker();
+        let missing = |id: &BrokerId| match others.get(id) {
+            Some(other) => has_begun && !other.remembers,
+            None => true,
+        };
         let voters = self.members.voters.iter().copied();
-        voters
-            .filter(|id| *id != this && others.get(id).is_none_or(|other| !other.remembers))
-            .collect()
+        let voters: Vec<_> = voters.filter(|id| *id != this && missing(id)).collect();
+        let now = Some((has_begun, voters));
+        if *told == now {
+            return;
+        }
+        let voters = now.as_ref().map(|(_, voters)| voters);
+        let group = self.group.0;
+        if has_begun {
+            tracing::warn!(
+                group,
+                ?voters,
+                "the group has begun, but this broker's log of it is empty: it takes part once these voters have answered; start them"
+            );
+        } else {
+            tracing::warn!(
+                group,
+                ?voters,
+                "no voter that has answered knows the group: it begins once these have answered, since one of them may hold its log; start them"
+            );
+        }
+        *told = now;
     }
 
     async fn ask(&self) -> BTreeMap<BrokerId, Standing> {

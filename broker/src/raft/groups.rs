@@ -106,7 +106,7 @@ impl Groups {
     }
 
     /// Starts carrying a group: recovers what snapshot and log hold of it. A group of which its voters
-    /// know nothing begins once a majority of them has started it; brokers that are no voters follow.
+    /// know nothing begins as [`super::formation`] says; brokers that are no voters follow.
     ///
     /// # Errors
     /// When what is on disk cannot be read. The broker must stop then ([`Groups::halted`]).
@@ -177,6 +177,7 @@ impl Groups {
             applier: applier.clone(),
             shelf: Arc::clone(&durable.shelf),
             store: store.clone(),
+            original: members.original,
             part: part_seen.clone(),
             receiving: Arc::default(),
         };

@@ -14,6 +14,14 @@
 //!
 //! With as many voters gone for good as a group survives, the rest goes on without it; with one more,
 //! nobody can tell what was committed, and it stays out.
+//!
+//! Why every other voter, and not a majority? A majority does know all that is committed. It need not know
+//! what is on its way from this voter's earlier life. Of five voters, let Z stand for term 8, have this
+//! one's vote and lose sight of the rest, and let this one lose its disk. The other three answer: term 7.
+//! Were it to follow the leader of term 7, it could acknowledge an entry that is committed with it and one
+//! of the three; then Z, back with the old vote and those of the other two, leads in term 8 without that
+//! entry. Only Z can tell of the vote. As long as one voter is silent, the group has the voters that
+//! remember, which are its majority, and does without this one.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -47,6 +55,8 @@ pub(super) struct Goal {
 pub(super) struct Standing {
     /// It is a [`Part::Voter`]: what follows is all it ever promised and acknowledged.
     pub(super) remembers: bool,
+    /// As in [`super::Members`]: an empty log of it is a new one.
+    pub(super) original: bool,
     /// Its disk has room for more than the votes of the group.
     pub(super) has_room: bool,
     /// The latest term in which it voted or followed; 0 before the first.

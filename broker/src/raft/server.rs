@@ -44,6 +44,8 @@ pub(super) struct Served {
     pub(super) applier: Applier,
     pub(super) shelf: Arc<Shelf>,
     pub(super) store: Store,
+    /// As in [`super::Members`].
+    pub(super) original: bool,
     pub(super) part: watch::Receiver<Part>,
     pub(super) receiving: Arc<Mutex<Option<Receiving>>>,
 }
@@ -162,7 +164,10 @@ impl Served {
                 }
                 reply.put_u8(u8::from(held));
             }
-            PROBE => codec::put_standing(&mut reply, &self.store.standing(*self.part.borrow())),
+            PROBE => {
+                let standing = self.store.standing(*self.part.borrow(), self.original);
+                codec::put_standing(&mut reply, &standing);
+            }
             _ => return Err(Malformed("raft request").into()),
         }
         Ok(reply.freeze())

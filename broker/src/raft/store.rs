@@ -54,11 +54,12 @@ impl Store {
     }
 
     /// What this broker says of itself to other voters.
-    pub(super) fn standing(&self, part: Part) -> Standing {
+    pub(super) fn standing(&self, part: Part, original: bool) -> Standing {
         let has_room = *self.wal.room().borrow() == Room::Ample;
         let log = self.log.lock();
         Standing {
             remembers: part == Part::Voter,
+            original,
             has_room,
             term: log.vote().map_or(0, |vote| vote.leader_id.term),
             last: log.last(),

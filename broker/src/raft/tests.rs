@@ -54,6 +54,7 @@ async fn led(dir: &std::path::Path, config: Config) -> (Groups, Group) {
     let members = Members {
         voters: vec![HERE],
         preferred: HERE,
+        original: true,
     };
     let started = groups.start_group(GroupId(1), members, Lengths::default());
     let group = started.await.expect("starts");
@@ -170,6 +171,7 @@ async fn proposals_that_wait_are_bounded_in_bytes() {
     let members = Members {
         voters: vec![HERE],
         preferred: HERE,
+        original: true,
     };
     let group = groups
         .start_group(GroupId(1), members, Lengths::default())

@@ -187,6 +187,18 @@ pub struct Shard {
     pub members: Vec<BrokerId>,
     /// Who should lead when all are up; leaders are spread over members.
     pub preferred: BrokerId,
+    /// Incarnations of the members when the shard was made, in their order: one that has another by now
+    /// has lost what it had. Empty where nobody wrote them down.
+    #[serde(default)]
+    pub directories: Vec<Uuid>,
+}
+
+impl Shard {
+    /// Incarnation that a member had when the shard was made, if it was written down.
+    pub fn directory(&self, member: BrokerId) -> Option<Uuid> {
+        let at = self.members.iter().position(|id| *id == member)?;
+        self.directories.get(at).copied()
+    }
 }
 
 /// A map whose keys are no JSON strings, as a list of pairs.

@@ -57,10 +57,14 @@ impl Shards {
             let image = images.borrow_and_update().clone();
             for shard in image.shards.values() {
                 let known = self.0.here.read().contains_key(&shard.id);
-                if !known && shard.members.contains(&self.0.links.broker()) {
+                let this = self.0.links.broker();
+                if !known && shard.members.contains(&this) {
+                    let broker = image.brokers.get(&this);
+                    let directory = broker.map(|broker| broker.incarnation);
                     let members = Members {
                         voters: shard.members.clone(),
                         preferred: shard.preferred,
+                        original: directory.is_some() && shard.directory(this) == directory,
                     };
                     self.carry(shard.id, members, &images, &mesh).await;
                 }

@@ -18,6 +18,7 @@ const FIVE: [BrokerId; 5] = [
 /// Has nothing, and cannot tell whether that is right.
 const EMPTY: Standing = Standing {
     remembers: false,
+    original: false,
     has_room: true,
     term: 0,
     last: None,
@@ -27,16 +28,33 @@ const EMPTY: Standing = Standing {
 fn voter(term: u64, last_term: u64, last_index: u64) -> Standing {
     Standing {
         remembers: true,
+        original: false,
         has_room: true,
         term,
         last: Some(log_id(last_term, last_index)),
     }
 }
 
+/// Has nothing, in the directory that it had when the group was made.
+const NEW: Standing = Standing {
+    original: true,
+    ..EMPTY
+};
+
 /// What broker `this`, whose log is empty, does when these answer.
 fn check(voters: &[BrokerId], this: i32, others: &[(i32, Standing)], expected: Verdict) {
+    check_own(EMPTY, voters, this, others, expected);
+}
+
+fn check_own(
+    own: Standing,
+    voters: &[BrokerId],
+    this: i32,
+    others: &[(i32, Standing)],
+    expected: Verdict,
+) {
     let others: BTreeMap<_, _> = others.iter().map(|(id, s)| (BrokerId(*id), *s)).collect();
-    assert_eq!(decide(BrokerId(this), voters, EMPTY, &others), expected);
+    assert_eq!(decide(BrokerId(this), voters, own, &others), expected);
 }
 
 fn rejoin(term: u64, last_term: u64, last_index: u64) -> Verdict {
@@ -47,17 +65,39 @@ fn rejoin(term: u64, last_term: u64, last_index: u64) -> Verdict {
 }
 
 #[test]
-fn a_new_group_is_formed_by_the_lowest_voter_once_a_majority_is_there() {
+fn a_new_group_is_formed_by_the_lowest_voter_once_every_voter_is_there() {
     check(&THREE, 0, &[], Verdict::Wait);
-    check(&THREE, 1, &[(2, EMPTY)], Verdict::Begin { form: true });
-    check(&THREE, 2, &[(1, EMPTY)], Verdict::Begin { form: false });
-    check(&THREE[..1], 0, &[], Verdict::Begin { form: true });
+    let (form, wait_for_it) = (
+        Verdict::Begin { form: true },
+        Verdict::Begin { form: false },
+    );
+    check(&THREE, 0, &[(1, EMPTY), (2, EMPTY)], form);
+    check(&THREE, 1, &[(0, EMPTY), (2, EMPTY)], wait_for_it);
+    check(&THREE[..1], 0, &[], form);
+}
+
+/// The one that is down may hold the log of the group, and the others have lost it or never had it.
+#[test]
+fn voters_that_hold_nothing_form_no_group_while_one_is_down() {
+    check(&THREE, 1, &[(2, EMPTY)], Verdict::Wait);
+    check(&THREE, 1, &[(2, NEW)], Verdict::Wait);
+    let three = [(1, EMPTY), (2, EMPTY), (3, EMPTY)];
+    check(&FIVE, 0, &three, Verdict::Wait);
+}
+
+#[test]
+fn a_majority_in_the_directories_that_the_group_was_made_in_forms_it() {
+    let form = Verdict::Begin { form: true };
+    check_own(NEW, &THREE, 1, &[(2, NEW)], form);
+    check_own(NEW, &THREE, 1, &[(2, EMPTY)], Verdict::Wait);
+    check_own(NEW, &FIVE, 0, &[(1, NEW), (2, EMPTY)], Verdict::Wait);
+    check_own(NEW, &FIVE, 0, &[(1, NEW), (2, EMPTY), (3, NEW)], form);
 }
 
 #[test]
 fn a_group_that_another_has_only_formed_is_new_still() {
     let formed = voter(1, 0, 0);
-    check(&THREE, 1, &[(0, formed)], Verdict::Begin { form: false });
+    check_own(NEW, &THREE, 1, &[(0, formed)], Verdict::Wait);
     check(
         &THREE,
         1,
@@ -117,7 +157,11 @@ fn a_goal_is_there_after_a_restart_until_it_is_reached() {
 
 #[test]
 fn a_standing_is_read_back() {
-    for standing in [EMPTY, voter(7, 6, 5)] {
+    let full = Standing {
+        has_room: false,
+        ..NEW
+    };
+    for standing in [EMPTY, NEW, full, voter(7, 6, 5)] {
         let mut bytes = bytes::BytesMut::new();
         codec::put_standing(&mut bytes, &standing);
         assert_eq!(codec::standing(&mut bytes.freeze()), Ok(standing));
