@@ -21,6 +21,7 @@ pub mod divergence;
 mod failing;
 mod followers;
 mod in_sync;
+mod missed;
 pub mod producers;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use model::{BrokerId, Epoch, Offset};
 
 use failing::Failing;
 use followers::Followers;
+use missed::Missed;
 use producers::Producers;
 use waiting::Waiting;
 
@@ -119,6 +121,7 @@ pub struct Replica {
     high_watermark: Offset,
     leading: Option<Leading>,
     producers: Producers,
+    missed: Missed,
     /// The log takes nothing more.
     failing: Option<Failing>,
 }
@@ -160,6 +163,7 @@ impl Replica {
             high_watermark: high_watermark.clamp(ends.start, ends.end),
             leading: None,
             producers,
+            missed: Missed::default(),
             failing: None,
         }
     }
@@ -280,15 +284,21 @@ impl Replica {
     }
 
     /// The log could not take what was admitted since the last [`Self::written`].
-    pub fn write_failed(&mut self, why: &str) -> Vec<Effect> {
+    pub fn write_failed(&mut self, why: &str, now_ms: i64) -> Vec<Effect> {
         let end = self.ends.end;
-        self.producers.retract(end);
+        let refusal = Refusal::Storage(why.into());
+        self.retract(&refusal, now_ms);
         self.leading.as_mut().map_or_else(Vec::new, |leading| {
             leading.staged = end;
-            leading
-                .waiting
-                .fail_from(end, &Refusal::Storage(why.into()))
+            leading.waiting.fail_from(end, &refusal)
         })
+    }
+
+    /// What was admitted since the last [`Self::written`] did not come to be in the log.
+    fn retract(&mut self, why: &Refusal, now_ms: i64) {
+        for lost in self.producers.retract(self.ends.end) {
+            self.missed.note_lost(lost, why, now_ms);
+        }
     }
 
     /// `synced` is durable.
@@ -310,9 +320,12 @@ impl Replica {
     }
 
     /// A follower's log was cut. What is known of producers has to be found again from the log.
-    pub fn truncated(&mut self, ends: Ends, producers: Producers) {
+    pub fn truncated(&mut self, ends: Ends, producers: Producers, now_ms: i64) {
         self.ends = ends;
-        self.producers = producers;
+        let mut before = std::mem::replace(&mut self.producers, producers);
+        for lost in before.retract(ends.end) {
+            self.missed.note_lost(lost, &Refusal::NotLeader, now_ms);
+        }
         self.follow_watermark(self.high_watermark);
     }
 

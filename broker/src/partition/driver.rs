@@ -301,8 +301,8 @@ impl Driver {
                 answer,
                 permit,
             } => self.with(partition, |hosted| {
-                let deadline_ms = now_ms.saturating_add(millis(timeout));
-                hosted.admit(batch, acks, deadline_ms, log_append_time, answer, permit);
+                let times_ms = (now_ms, now_ms.saturating_add(millis(timeout)));
+                hosted.admit(batch, acks, times_ms, log_append_time, answer, permit);
             }),
             Job::DeleteRecords {
                 partition,

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use commitlog::Reader;
-use model::{BrokerId, Epoch, Offset, TopicPartition};
+use model::{
+    BrokerId, Epoch, Offset, TopicPartition,
+    batch::{Batch, Header},
+};
 use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -142,21 +145,18 @@ impl Handle {
     /// See [`AppendError`]; only where a variant says so may the batch have been written.
     pub async fn append(&self, append: Append) -> Result<Appended, AppendError> {
         let (leader, epoch, role) = self.leadership();
-        if role != Role::Leader {
-            return Err(AppendError::NotLeader { leader, epoch });
+        let leads = role == Role::Leader;
+        let elsewhere = AppendError::NotLeader { leader, epoch };
+        // The driver has to hear of a producer's batch before it refuses the ones behind it, however it
+        // comes to lead meanwhile.
+        if !leads && !Header::parse(&append.batches).is_ok_and(|h| h.is_idempotent()) {
+            return Err(elsewhere);
         }
         // Appends reach the driver in the order they came, however long each takes to check.
         let turn = self.0.turn.lock().await;
-        let unchecked = Unchecked::of(&append, &self.0.settings.load())?;
-        let walked = match unchecked.walk_here() {
-            Some(walked) => walked,
-            None => {
-                let unchecked = unchecked.clone();
-                let walked = self.0.inflaters.run(move || unchecked.walk());
-                walked.await.unwrap_or(Err(AppendError::Stopping))
-            }
-        };
-        let (batch, log_append_time) = unchecked.stamp(walked?)?;
+        let checked = self.check(&append).await;
+        // What is wrong with a batch is for its leader to say.
+        let (batch, log_append_time) = checked.map_err(|e| if leads { e } else { elsewhere })?;
         let weight = u32::try_from(batch.bytes.len()).unwrap_or(u32::MAX);
         let permit = self
             .0
@@ -184,6 +184,19 @@ impl Handle {
     ///
     /// # Errors
     /// See [`ReadError`].
+    async fn check(&self, append: &Append) -> Result<(Batch, Option<i64>), AppendError> {
+        let unchecked = Unchecked::of(append, &self.0.settings.load())?;
+        let walked = match unchecked.walk_here() {
+            Some(walked) => walked,
+            None => {
+                let unchecked = unchecked.clone();
+                let walked = self.0.inflaters.run(move || unchecked.walk());
+                walked.await.unwrap_or(Err(AppendError::Stopping))
+            }
+        };
+        unchecked.stamp(walked?)
+    }
+
     pub fn read(&self, read: Read) -> Result<ReadData, ReadError> {
         let now = self.0.snapshot.read().clone();
         read::read(&self.0.reader, &now, &read)

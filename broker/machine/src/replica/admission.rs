@@ -64,28 +64,44 @@ impl Replica {
         &mut self,
         header: &Header,
         ack: Ack,
+        now_ms: i64,
         deadline_ms: i64,
         token: Token,
     ) -> Admission {
-        let (in_sync, required) = (self.membership.in_sync.len(), self.required());
+        if let Some(why) = self.inability(ack) {
+            let expected = self.producers.expected(header);
+            self.missed.note_refused(header, expected, &why, now_ms);
+            return Admission::Refused(why);
+        }
+        let known = match self.producers.check(header) {
+            Err(refusal) => {
+                let missed = match refusal {
+                    Refusal::OutOfOrder { expected, .. } => {
+                        self.missed.reason(header, Some(expected), now_ms)
+                    }
+                    _ => None,
+                };
+                return Admission::Refused(missed.unwrap_or(refusal));
+            }
+            Ok(Known::First) => {
+                if let Some(why) = self.missed.reason(header, None, now_ms) {
+                    return Admission::Refused(why);
+                }
+                Known::First
+            }
+            Ok(known) => known,
+        };
         let epoch = self.membership.leader_epoch;
         let Some(leading) = &mut self.leading else {
             return Admission::Refused(Refusal::NotLeader);
         };
-        if let Some(failing) = &self.failing {
-            return Admission::Refused(Refusal::Storage(failing.why.clone()));
-        }
-        if ack == Ack::InSync && in_sync < required {
-            return Admission::Refused(Refusal::NotEnough { in_sync, required });
-        }
-        match self.producers.check(header) {
-            Err(refusal) => Admission::Refused(refusal),
-            Ok(Known::Before(placed)) => {
+        match known {
+            Known::Before(placed) => {
                 let upto = Offset(placed.last_offset.0 + 1);
                 leading.waiting.add(ack, upto, deadline_ms, token);
                 Admission::Duplicate(placed)
             }
-            Ok(Known::New) => {
+            Known::Next | Known::First => {
                 let base_offset = leading.staged;
                 let placed = Header {
                     base_offset,
@@ -97,5 +113,18 @@ impl Replica {
                 Admission::Write { base_offset, epoch }
             }
         }
+    }
+
+    /// Why this replica takes nothing that is to be acknowledged like that.
+    fn inability(&self, ack: Ack) -> Option<Refusal> {
+        let (in_sync, required) = (self.membership.in_sync.len(), self.required());
+        if self.leading.is_none() {
+            return Some(Refusal::NotLeader);
+        }
+        if let Some(failing) = &self.failing {
+            return Some(Refusal::Storage(failing.why.clone()));
+        }
+        (ack == Ack::InSync && in_sync < required)
+            .then_some(Refusal::NotEnough { in_sync, required })
     }
 }

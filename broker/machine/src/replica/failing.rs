@@ -22,10 +22,11 @@ impl Replica {
     /// the last [`Self::written`] is not in the log.
     pub fn fail(&mut self, why: &str, now_ms: i64) -> Vec<Effect> {
         let end = self.ends.end;
-        self.producers.retract(end);
+        let refusal = Refusal::Storage(why.into());
+        self.retract(&refusal, now_ms);
         let mut effects = self.leading.as_mut().map_or_else(Vec::new, |leading| {
             leading.staged = end;
-            leading.waiting.fail_all(&Refusal::Storage(why.into()))
+            leading.waiting.fail_all(&refusal)
         });
         self.failing.get_or_insert_with(|| Failing {
             why: why.into(),

@@ -32,8 +32,19 @@ struct Seen {
 }
 
 pub(super) enum Known {
-    New,
+    /// Next in its sequence, or without one.
+    Next,
+    /// Of a producer that the log knows nothing of.
+    First,
     Before(Placed),
+}
+
+/// A batch that is not in the log, or not any more, by its first record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) producer: i64,
+    pub(super) epoch: i16,
+    pub(super) sequence: i32,
 }
 
 impl Producers {
@@ -41,7 +52,7 @@ impl Producers {
     /// first of a producer, whatever its sequence.
     pub(super) fn check(&self, header: &Header) -> Result<Known, Refusal> {
         if !header.is_idempotent() {
-            return Ok(Known::New);
+            return Ok(Known::Next);
         }
         let stale = |current| {
             Err(Refusal::StaleProducer {
@@ -54,34 +65,41 @@ impl Producers {
             return if header.producer_epoch < 0 {
                 stale(0)
             } else {
-                Ok(Known::New)
+                Ok(Known::First)
             };
         };
         if header.producer_epoch < producer.epoch {
             return stale(producer.epoch);
         }
-        let expected = if header.producer_epoch > producer.epoch {
-            0
-        } else {
+        if header.producer_epoch == producer.epoch {
             let (first, last) = sequences(header);
             let mut known = producer.batches.iter();
             if let Some(seen) = known.find(|s| (s.first_sequence, s.last_sequence) == (first, last))
             {
                 return Ok(Known::Before(seen.placed));
             }
-            match producer.batches.back() {
-                Some(newest) => after(newest.last_sequence, 1),
-                None => header.base_sequence,
-            }
+        }
+        let Some(expected) = self.expected(header) else {
+            return Ok(Known::First);
         };
         if header.base_sequence == expected {
-            return Ok(Known::New);
+            return Ok(Known::Next);
         }
         Err(Refusal::OutOfOrder {
             producer: header.producer_id,
             given: header.base_sequence,
             expected,
         })
+    }
+
+    /// The sequence with which the producer of this batch goes on; `None` when any will do.
+    pub(super) fn expected(&self, header: &Header) -> Option<i32> {
+        let producer = self.0.get(&header.producer_id)?;
+        if header.producer_epoch > producer.epoch {
+            return Some(0);
+        }
+        let newest = producer.batches.back()?;
+        Some(after(newest.last_sequence, 1))
     }
 
     /// Takes note of a batch in the log.
@@ -114,16 +132,24 @@ impl Producers {
         producer.last_ms = header.max_timestamp;
     }
 
-    /// Forgets batches at `from` or later, which did not come to be in the log. What they pushed out of
-    /// memory stays forgotten: a batch that comes again is then out of order, never taken twice.
-    pub(super) fn retract(&mut self, from: Offset) {
-        for producer in self.0.values_mut() {
+    /// Forgets batches at `from` or later, which did not come to be in the log. Answers the first of each
+    /// producer. What they pushed out of memory stays forgotten: a batch that comes again is then out of
+    /// order, never taken twice.
+    pub(super) fn retract(&mut self, from: Offset) -> Vec<Lost> {
+        let mut lost = Vec::new();
+        for (id, producer) in &mut self.0 {
             let batches = &mut producer.batches;
-            while batches
-                .pop_back_if(|b| b.placed.base_offset >= from)
-                .is_some()
-            {}
+            let mut first = None;
+            while let Some(seen) = batches.pop_back_if(|b| b.placed.base_offset >= from) {
+                first = Some(seen.first_sequence);
+            }
+            lost.extend(first.map(|sequence| Lost {
+                producer: *id,
+                epoch: producer.epoch,
+                sequence,
+            }));
         }
+        lost
     }
 
     /// Forgets producers whose last batch is older than `before_ms`.
@@ -199,6 +225,30 @@ impl Producers {
         Some(Self(producers))
     }
 }
+
+// === impl Lost ===
+
+impl From<&Header> for Lost {
+    fn from(header: &Header) -> Self {
+        Self {
+            producer: header.producer_id,
+            epoch: header.producer_epoch,
+            sequence: header.base_sequence,
+        }
+    }
+}
+
+impl Lost {
+    /// Whether `other` comes after this in the producer's sequence.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        let ahead = other.sequence.wrapping_sub(self.sequence) & i32::MAX;
+        (self.producer, self.epoch) == (other.producer, other.epoch)
+            && (1..=SEQUENCES_AHEAD_MAX).contains(&ahead)
+    }
+}
+
+/// Half of all sequences: what is further ahead lies behind.
+const SEQUENCES_AHEAD_MAX: i32 = i32::MAX / 2;
 
 const FORMAT: u8 = 1;
 

@@ -67,6 +67,7 @@ fn append(replica: &mut Replica, tokens: &[Token], records: i32, now_ms: i64) ->
         let admitted = replica.admit(
             &header(-1, 0, 0, records),
             Ack::InSync,
+            now_ms,
             now_ms + 1000,
             *token,
         );

@@ -32,8 +32,8 @@ impl Hosted {
                 log_start,
                 ..
             } => self.copy(batches, high_watermark, log_start, now_ms),
-            Fetched::Diverging { known, .. } => self.cut(known),
-            Fetched::Reset { start, .. } => self.reset(start),
+            Fetched::Diverging { known, .. } => self.cut(known, now_ms),
+            Fetched::Reset { start, .. } => self.reset(start, now_ms),
         };
         if let Err(error) = &applied {
             tracing::error!(
@@ -76,7 +76,7 @@ impl Hosted {
         Ok(())
     }
 
-    fn cut(&mut self, known: (Epoch, Offset)) -> Result<(), Error> {
+    fn cut(&mut self, known: (Epoch, Offset), now_ms: i64) -> Result<(), Error> {
         let end = self.log.end_offset();
         let own = self.shared.reader.epoch_end(known.0);
         let to = divergence::cut_to(known, own, end);
@@ -91,11 +91,11 @@ impl Hosted {
         watermark::forget(&self.directory);
         self.log.truncate_to(to)?;
         let producers = self.recount_producers();
-        self.machine.truncated(self.ends(), producers);
+        self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())
     }
 
-    fn reset(&mut self, start: Offset) -> Result<(), Error> {
+    fn reset(&mut self, start: Offset, now_ms: i64) -> Result<(), Error> {
         tracing::warn!(
             partition = %self.partition,
             end = %self.log.end_offset(),
@@ -106,7 +106,7 @@ impl Hosted {
         watermark::forget(&self.directory);
         self.log.reset_to(start)?;
         let producers = self.recount_producers();
-        self.machine.truncated(self.ends(), producers);
+        self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())
     }
 }

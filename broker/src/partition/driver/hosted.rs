@@ -127,7 +127,7 @@ impl Hosted {
         &mut self,
         batch: Batch,
         acks: Acks,
-        deadline_ms: i64,
+        (now_ms, deadline_ms): (i64, i64),
         log_append_time: Option<i64>,
         answer: oneshot::Sender<Result<Appended, AppendError>>,
         permit: OwnedSemaphorePermit,
@@ -137,7 +137,7 @@ impl Hosted {
         let log_start = self.log.start_offset();
         match self
             .machine
-            .admit(&batch.header, acks.into(), deadline_ms, token)
+            .admit(&batch.header, acks.into(), now_ms, deadline_ms, token)
         {
             Admission::Write { base_offset, epoch } => {
                 let delta = i64::from(batch.header.last_offset_delta);
@@ -202,7 +202,7 @@ impl Hosted {
             error = error as &dyn std::error::Error,
             "append failed"
         );
-        let effects = self.machine.write_failed(&error.to_string());
+        let effects = self.machine.write_failed(&error.to_string(), now_ms);
         self.act(effects);
     }
 

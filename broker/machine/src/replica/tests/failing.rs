@@ -20,7 +20,7 @@ fn leader_that_fails_refuses_what_waits_and_goes_without_moving_its_watermark() 
         [refused(1), Effect::Resign { partition_epoch: 0 }]
     );
     assert_eq!(
-        r.admit(&header(-1, 0, 0, 1), Ack::InSync, 1000, 2),
+        r.admit(&header(-1, 0, 0, 1), Ack::InSync, 0, 1000, 2),
         Admission::Refused(Refusal::Storage("full".into()))
     );
     r.position_of(BrokerId(2), at(1), 2);
@@ -88,7 +88,7 @@ fn recovered_leader_goes_on_at_the_end_of_its_log() {
     assert_eq!(r.recovered(ends, None, 2), []);
     assert_eq!(r.high_watermark(), Offset(3), "a part had been written");
     assert!(matches!(
-        r.admit(&header(-1, 0, 0, 1), Ack::InSync, 1000, 2),
+        r.admit(&header(-1, 0, 0, 1), Ack::InSync, 0, 1000, 2),
         Admission::Write {
             base_offset: Offset(3),
             ..

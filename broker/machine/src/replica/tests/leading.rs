@@ -34,14 +34,14 @@ fn too_few_in_sync_replicas_refuse_before_writing_but_only_for_full_acknowledgem
     let mut r = leader(2, &[1]);
     let h = header(-1, 0, 0, 1);
     assert_eq!(
-        r.admit(&h, Ack::InSync, 1000, 1),
+        r.admit(&h, Ack::InSync, 0, 1000, 1),
         Admission::Refused(Refusal::NotEnough {
             in_sync: 1,
             required: 2
         })
     );
     assert!(matches!(
-        r.admit(&h, Ack::Leader, 1000, 2),
+        r.admit(&h, Ack::Leader, 0, 1000, 2),
         Admission::Write { .. }
     ));
     assert_eq!(
@@ -266,10 +266,10 @@ fn failed_write_fails_its_appends_and_frees_its_offsets() {
     append(&mut r, &[1], 1, 0);
     let h = header(9, 0, 0, 3);
     assert!(matches!(
-        r.admit(&h, Ack::Leader, 1000, 2),
+        r.admit(&h, Ack::Leader, 0, 1000, 2),
         Admission::Write { .. }
     ));
-    let effects = r.write_failed("no space left");
+    let effects = r.write_failed("no space left", 0);
     assert!(matches!(
         effects[..],
         [Effect::Answer {
@@ -278,7 +278,7 @@ fn failed_write_fails_its_appends_and_frees_its_offsets() {
         }]
     ));
     assert_eq!(
-        r.admit(&h, Ack::Leader, 1000, 3),
+        r.admit(&h, Ack::Leader, 0, 1000, 3),
         Admission::Write {
             base_offset: Offset(1),
             epoch: Epoch(0)

@@ -1,5 +1,12 @@
 use super::*;
 
+fn refusal(admission: Admission) -> Refusal {
+    match admission {
+        Admission::Refused(refusal) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// What comes of a batch of one record each of (epoch, sequence), in order.
 fn outcomes(batches: &[(i16, i32)]) -> Vec<String> {
     let mut r = leader(1, &[1]);
@@ -11,6 +18,7 @@ fn outcomes(batches: &[(i16, i32)]) -> Vec<String> {
             let outcome = r.admit(
                 &header(5, *epoch, *sequence, 1),
                 Ack::Leader,
+                0,
                 99,
                 i as Token,
             );
@@ -59,10 +67,10 @@ fn only_the_last_five_batches_are_recognised() {
 #[test]
 fn same_first_sequence_with_another_length_is_out_of_order() {
     let mut r = leader(1, &[1]);
-    r.admit(&header(5, 0, 0, 3), Ack::Leader, 99, 1);
+    r.admit(&header(5, 0, 0, 3), Ack::Leader, 0, 99, 1);
     r.written(Offset(3), 0);
     assert!(matches!(
-        r.admit(&header(5, 0, 0, 2), Ack::Leader, 99, 2),
+        r.admit(&header(5, 0, 0, 2), Ack::Leader, 0, 99, 2),
         Admission::Refused(Refusal::OutOfOrder { expected: 3, .. })
     ));
 }
@@ -72,11 +80,11 @@ fn duplicate_is_answered_only_when_its_first_writing_is_committed() {
     let mut r = leader(2, &[1, 2]);
     let h = header(5, 0, 0, 2);
     assert!(matches!(
-        r.admit(&h, Ack::InSync, 99, 1),
+        r.admit(&h, Ack::InSync, 0, 99, 1),
         Admission::Write { .. }
     ));
     r.written(Offset(2), 0);
-    let Admission::Duplicate(placed) = r.admit(&h, Ack::InSync, 99, 2) else {
+    let Admission::Duplicate(placed) = r.admit(&h, Ack::InSync, 0, 99, 2) else {
         panic!("not recognised");
     };
     assert_eq!(
@@ -92,7 +100,7 @@ fn five_batches_in_one_wake_up_keep_their_order() {
     let mut r = leader(1, &[1]);
     for i in 0..5 {
         assert!(matches!(
-            r.admit(&header(5, 0, i, 1), Ack::Leader, 99, 1),
+            r.admit(&header(5, 0, i, 1), Ack::Leader, 0, 99, 1),
             Admission::Write { base_offset, .. } if base_offset == Offset(i64::from(i))
         ));
     }
@@ -114,4 +122,124 @@ fn producers_survive_encoding_and_expire_by_time() {
     assert_eq!(Producers::decode(bytes.slice(..bytes.len() - 1)), None);
     producers.expire(100);
     assert_eq!(producers.len(), 2);
+}
+
+#[test]
+fn what_was_sent_behind_a_refused_batch_is_refused_like_it() {
+    let mut r = leader(2, &[1, 2]);
+    let batch = |sequence| header(5, 0, sequence, 2);
+    assert!(matches!(
+        r.admit(&batch(0), Ack::InSync, 0, 99, 1),
+        Admission::Write { .. }
+    ));
+    r.written(Offset(2), 0);
+    r.assign(membership(0, 1, &[1]), 1);
+    let not_enough = Refusal::NotEnough {
+        in_sync: 1,
+        required: 2,
+    };
+    assert_eq!(
+        refusal(r.admit(&batch(2), Ack::InSync, 1, 99, 2)),
+        not_enough
+    );
+    // The client has not heard of that when the set has grown again.
+    r.assign(membership(0, 2, &[1, 2]), 2);
+    for sequence in [4, 6] {
+        assert_eq!(
+            refusal(r.admit(&batch(sequence), Ack::InSync, 3, 99, 3)),
+            not_enough
+        );
+    }
+    // Now it has, and sends all of it again.
+    for sequence in [2, 4, 6] {
+        assert!(matches!(
+            r.admit(&batch(sequence), Ack::InSync, 4, 99, 4),
+            Admission::Write { base_offset, .. } if base_offset.0 == i64::from(sequence)
+        ));
+    }
+    // A gap that nobody here has made is the client's.
+    assert!(matches!(
+        refusal(r.admit(&batch(10), Ack::InSync, 5, 99, 5)),
+        Refusal::OutOfOrder { expected: 8, .. }
+    ));
+}
+
+#[test]
+fn first_batch_of_a_producer_is_not_overtaken_by_its_second() {
+    let mut r = leader(1, &[1]);
+    r.assign(
+        Membership {
+            leader: Some(BrokerId(2)),
+            ..membership(1, 1, &[1, 2])
+        },
+        0,
+    );
+    let batch = |sequence| header(5, 0, sequence, 1);
+    assert_eq!(
+        refusal(r.admit(&batch(0), Ack::InSync, 0, 99, 1)),
+        Refusal::NotLeader
+    );
+    r.assign(membership(2, 2, &[1, 2]), 1);
+    assert_eq!(
+        refusal(r.admit(&batch(1), Ack::InSync, 2, 99, 2)),
+        Refusal::NotLeader
+    );
+    for sequence in [0, 1] {
+        assert!(matches!(
+            r.admit(&batch(sequence), Ack::InSync, 3, 99, 3),
+            Admission::Write { .. }
+        ));
+    }
+}
+
+#[test]
+fn what_was_sent_behind_a_batch_that_was_cut_off_is_refused() {
+    let mut r = leader(1, &[1, 2]);
+    let batch = |sequence| header(5, 0, sequence, 1);
+    for sequence in [0, 1, 2] {
+        r.admit(&batch(sequence), Ack::InSync, 0, 99, 1);
+    }
+    r.written(Offset(3), 0);
+    r.assign(
+        Membership {
+            leader: Some(BrokerId(2)),
+            ..membership(1, 1, &[1, 2])
+        },
+        1,
+    );
+    let mut left = Producers::default();
+    left.observe(&batch(0));
+    let ends = Ends {
+        end: Offset(1),
+        ..Ends::default()
+    };
+    r.truncated(ends, left, 2);
+    r.assign(membership(2, 2, &[1, 2]), 3);
+    assert_eq!(
+        refusal(r.admit(&batch(3), Ack::InSync, 4, 99, 2)),
+        Refusal::NotLeader
+    );
+    assert!(matches!(
+        r.admit(&batch(1), Ack::InSync, 5, 99, 3),
+        Admission::Write { .. }
+    ));
+}
+
+#[test]
+fn batch_that_is_left_out_for_good_is_a_gap_in_the_end() {
+    let mut r = leader(2, &[1]);
+    for sequence in [0, 1] {
+        r.admit(&header(5, 0, sequence, 1), Ack::Leader, 0, 99, 1);
+    }
+    r.written(Offset(2), 0);
+    r.admit(&header(5, 0, 2, 1), Ack::InSync, 0, 99, 2);
+    let next = header(5, 0, 3, 1);
+    assert!(matches!(
+        refusal(r.admit(&next, Ack::Leader, 4_999, 9_999, 3)),
+        Refusal::NotEnough { .. }
+    ));
+    assert!(matches!(
+        refusal(r.admit(&next, Ack::Leader, 5_000, 9_999, 4)),
+        Refusal::OutOfOrder { expected: 2, .. }
+    ));
 }

@@ -3,9 +3,14 @@
 //!
 //! Checked all the time: no two replicas disagree below the lower of their watermarks, and no leader's
 //! watermark goes back within its epoch. Checked at the end, after the network has healed: every
-//! acknowledged record is in every log, and the logs are equal.
+//! acknowledged record is in every log, the logs are equal, and what the idempotent client sent is there
+//! once and in order. See [`client`] for what it must never hear.
+
+mod client;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use client::{CLIENT, Client};
 
 use super::*;
 use crate::replica::divergence::{cut_to, diverging};
@@ -103,6 +108,7 @@ struct World {
     watermarks: BTreeMap<i32, Offset>,
     /// Proposals that the controller may still carry out: their leaders know nothing of them.
     late: Vec<Late>,
+    client: Client,
     lossy: bool,
 }
 
@@ -116,17 +122,15 @@ struct Late {
 impl World {
     fn new(seed: u64) -> Self {
         let agreed = membership(0, 0, &BROKERS);
+        // The client's first batch is everywhere: before that any sequence is as good to a log.
+        let log = Log {
+            records: vec![(0, CLIENT)],
+            synced: 1,
+        };
         let nodes = BROKERS.map(|id| {
-            let replica = fresh(id, &Log::default(), Offset(0));
-            let up = true;
-            (
-                id,
-                Node {
-                    replica,
-                    log: Log::default(),
-                    up,
-                },
-            )
+            let replica = fresh(id, &log, Offset(0));
+            let (log, up) = (log.clone(), true);
+            (id, Node { replica, log, up })
         });
         let mut world = Self {
             dice: Dice(seed),
@@ -138,6 +142,7 @@ impl World {
             acknowledged: BTreeSet::new(),
             watermarks: BTreeMap::new(),
             late: Vec::new(),
+            client: Client::default(),
             lossy: true,
         };
         world.publish();
@@ -167,6 +172,7 @@ impl World {
                     if outcome.is_ok() {
                         self.acknowledged.insert(self.asked[&token]);
                     }
+                    self.client.answered(token, outcome.is_ok());
                 }
                 Effect::Propose {
                     in_sync,
@@ -305,6 +311,7 @@ impl World {
             self.agreed.partition_epoch += 1;
         }
         self.network.retain(|(_, to, _)| *to != id);
+        self.client.lose(id, &mut self.dice);
         if self.agreed.leader == Some(BrokerId(id)) {
             self.agreed.leader = None;
             self.agreed.leader_epoch.0 += 1;
@@ -337,7 +344,7 @@ impl World {
             let token = self.asked.len() as Token;
             let admitted =
                 node.replica
-                    .admit(&header(-1, 0, 0, 1), Ack::InSync, now + 500_000, token);
+                    .admit(&header(-1, 0, 0, 1), Ack::InSync, now, now + 500_000, token);
             if let Admission::Write { base_offset, epoch } = admitted {
                 assert_eq!(base_offset.0, node.log.end());
                 self.asked.insert(token, token);
@@ -406,6 +413,9 @@ impl World {
             } => {
                 let node = self.nodes.get_mut(&to).unwrap();
                 if takes(node, epoch) && base == node.log.end() {
+                    for (offset, (_, value)) in (base..).zip(&records) {
+                        client::observe(*value, Offset(offset), |h| node.replica.observe_copied(h));
+                    }
                     node.log.records.extend(records);
                     node.replica.copied(node.log.ends(), watermark);
                 }
@@ -418,8 +428,9 @@ impl World {
                     assert!(cut < end, "cut to {cut} of {end}");
                     node.log.records.truncate(usize::try_from(cut.0).unwrap());
                     node.log.synced = node.log.synced.min(node.log.records.len());
+                    let now = self.now_ms;
                     node.replica
-                        .truncated(node.log.ends(), Producers::default());
+                        .truncated(node.log.ends(), client::recount(&node.log), now);
                 }
             }
         }
@@ -460,7 +471,8 @@ impl World {
     fn step(&mut self) {
         self.now_ms += 20;
         let id = self.dice.one_of(&BROKERS);
-        match self.dice.roll(100) {
+        match self.dice.roll(130) {
+            100..130 => self.client_steps(),
             0..15 => self.append(self.agreed.leader.map_or(id, |l| l.0)),
             // Whoever still believes to lead may be asked too.
             15..20 => self.append(id),
@@ -473,6 +485,9 @@ impl World {
             }
             90..93 => self.teach(id),
             93..95 => {
+                // Longer than any client waits.
+                let broker = self.client.broker();
+                self.client.lose(broker, &mut self.dice);
                 self.now_ms += LAG_MS / 4;
                 let now = self.now_ms;
                 for id in BROKERS {
@@ -522,6 +537,7 @@ impl World {
     fn heal(&mut self) {
         self.lossy = false;
         self.network.clear();
+        self.client.end();
         while !self.late.is_empty() {
             self.decide_late();
         }
@@ -556,6 +572,7 @@ impl World {
         let lost: Vec<_> = self.acknowledged.difference(&values).collect();
         assert!(lost.is_empty(), "lost {lost:?}");
         assert_eq!(values.len(), records.len(), "a record is there twice");
+        self.client.check(records.iter().map(|r| r.1));
     }
 
     /// Everybody is in sync and the watermark is at the end of all three equal logs.
@@ -581,7 +598,7 @@ fn fresh(id: i32, log: &Log, watermark: Offset) -> Replica {
         rules(2),
         log.ends(),
         watermark,
-        Producers::default(),
+        client::recount(log),
     )
 }
 
