@@ -87,7 +87,6 @@ impl Hosted {
             epoch = %known.0,
             "log parted from the leader's and is cut"
         );
-        producers::forget(&self.directory);
         watermark::forget(&self.directory);
         self.log.truncate_to(to)?;
         let producers = self.recount_producers();

@@ -30,11 +30,16 @@ pub(super) fn store(directory: &Path, end: Offset, producers: &Producers) {
 }
 
 /// What was written down, and what the log has since. From the log alone when the file is missing,
-/// not whole, or speaks of records that are not there.
+/// not whole, or speaks of records that are not there. Such a file goes: by and by others may stand there.
 pub(super) fn recount(directory: &Path, reader: &Reader) -> Producers {
-    let (from, mut producers) = load(directory)
-        .filter(|(at, _)| (reader.start_offset()..=reader.end_offset()).contains(at))
-        .unwrap_or_else(|| (reader.start_offset(), Producers::default()));
+    let there = reader.start_offset()..=reader.end_offset();
+    let (from, mut producers) = match load(directory) {
+        Some((at, known)) if there.contains(&at) => (at, known),
+        _ => {
+            forget(directory);
+            (*there.start(), Producers::default())
+        }
+    };
     let counted = reader.headers(from, |header| {
         if header.base_offset >= from {
             producers.observe(header);
@@ -50,7 +55,7 @@ pub(super) fn recount(directory: &Path, reader: &Reader) -> Producers {
     producers
 }
 
-/// After a cut the file may speak of what is gone.
+/// Of a log that begins anew the file says nothing.
 pub(super) fn forget(directory: &Path) {
     let _missing = fs::remove_file(directory.join(FILE));
 }
@@ -60,3 +65,6 @@ fn load(directory: &Path) -> Option<(Offset, Producers)> {
     let at = Offset(bytes.try_get_i64().ok()?);
     Some((at, Producers::decode(bytes)?))
 }
+
+#[cfg(test)]
+mod tests;
