@@ -23,6 +23,14 @@ pub struct Read {
     pub last_fetched_epoch: Option<Epoch>,
 }
 
+/// Where records may be taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Memory,
+    /// Memory too. Not on a thread of the runtime.
+    Disk,
+}
+
 /// How far a read may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {

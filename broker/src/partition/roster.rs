@@ -67,7 +67,8 @@ impl Roster {
         replicas.iter().map(|(k, h)| (*k, h.clone())).collect()
     }
 
-    /// Raised whenever a replica was opened, closed or changed its role: coordinators look anew.
+    /// Raised whenever a replica was opened, closed, changed its role or takes records again: coordinators
+    /// look anew.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changes.subscribe()
     }

@@ -74,6 +74,27 @@ impl Cluster {
         cluster
     }
 
+    /// Stops the partitions of a broker; whether all of them were left in order.
+    async fn stop(&self, id: i32) -> bool {
+        self.brokers[&id].partitions.stop().await
+    }
+
+    /// Starts them again on what they left, or on what became of it.
+    fn resume(&mut self, id: i32, left: Shutdown) {
+        let broker = self.brokers.get_mut(&id).unwrap();
+        broker.partitions = begin(
+            &self.metadata,
+            &broker.mesh,
+            broker.directory.path(),
+            left,
+            Config::default(),
+        );
+    }
+
+    fn directory(&self, id: i32) -> &Path {
+        self.brokers[&id].directory.path()
+    }
+
     async fn register(&self, id: i32) {
         let id = BrokerId(id);
         let registered = Command::RegisterBroker {
@@ -218,12 +239,41 @@ fn begin(
     .unwrap()
 }
 
+/// A broker with the only replica of a partition.
+async fn lone(config: Config, configs: &[(&str, &str)]) -> (Cluster, TopicPartition, Handle) {
+    let cluster = Cluster::start_with(1, config).await;
+    let partition = cluster.topic(&[1], configs).await;
+    let handle = cluster.handle(1, partition);
+    (cluster, partition, handle)
+}
+
+/// A broker that keeps nothing in memory: every read takes the disk.
+fn forgetful() -> Config {
+    Config {
+        tails_bytes_max: 0,
+        ..Config::default()
+    }
+}
+
 fn values(of: &[&str]) -> Bytes {
     let mut b = Builder::default();
     for value in of {
         b.push(clock::wall_ms(), Some(b"key"), Some(value.as_bytes()));
     }
     b.build().unwrap()
+}
+
+/// One record of an idempotent producer.
+fn producer(sequence: i32) -> Bytes {
+    let mut b = Builder::default().producer(7, 0, sequence);
+    b.push(clock::wall_ms(), None, Some(b"v"));
+    b.build().unwrap()
+}
+
+/// Appends a value, which every in-sync replica has then.
+async fn put(handle: &Handle, value: &str) {
+    let put = handle.append(append(values(&[value]), Acks::All)).await;
+    put.unwrap();
 }
 
 fn append(batches: Bytes, acks: Acks) -> Append {
@@ -243,6 +293,38 @@ fn from(offset: i64, limit: Limit) -> Read {
         leader_epoch: None,
         last_fetched_epoch: None,
     }
+}
+
+/// Has the replica's driver told that a sync failed.
+fn fail_sync(handle: &Handle, kind: std::io::ErrorKind) {
+    handle.0.mailbox.send(Job::Synced {
+        partition: handle.partition(),
+        outcome: Err(commitlog::Error::Io {
+            doing: "sync",
+            path: "segment".into(),
+            source: kind.into(),
+        }),
+    });
+}
+
+/// The only segment file of a replica.
+fn segment_of(directory: &Path, partition: TopicPartition) -> PathBuf {
+    let name = format!("{}-{}", partition.topic, partition.partition);
+    let log = directory.join("partitions").join(name);
+    log.join("00000000000000000000.log")
+}
+
+/// Puts these bytes into a file that somebody has open.
+fn rewrite(file: &Path, bytes: &[u8]) {
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();
+}
+
+/// The same with a bit of the first batch turned.
+fn damaged(whole: &[u8]) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    bytes[100] ^= 1;
+    bytes
 }
 
 fn read(handle: &Handle, limit: Limit) -> Vec<String> {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::session::Wanted;
 use crate::kafka::{Front, error_code, replicas};
 use crate::net::{Claim, Room};
-use crate::partition::{Handle, Limit, Pool, Progress, Read, ReadData, ReadError};
+use crate::partition::{Handle, Limit, Pool, Progress, Read, ReadData, ReadError, Source};
 
 /// What a fetch may read at least, if it asks for as much, however little room there is for replies.
 const ROOM_MIN_BYTES: usize = 1 << 20;
@@ -32,14 +32,6 @@ pub(super) struct Terms {
     pub(super) max_bytes: usize,
     pub(super) patience: Duration,
     pub(super) limit: Limit,
-}
-
-/// Where records may be taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Memory,
-    /// Memory too. Not on a thread of the runtime.
-    Disk,
 }
 
 /// Why one partition gives nothing.

@@ -38,7 +38,6 @@ impl Hosted {
         let rolled = self.log.roll_if_due(now_ms);
         let begun = rolled.and_then(|_| self.log.begin_compaction(upto, clock::wall_ms()));
         match begun {
-            //_compaction(upto, clock::wall_ms()) {
             Ok(None) => {}
             Ok(Some(compaction)) => {
                 let stop = Arc::new(AtomicBool::new(false));

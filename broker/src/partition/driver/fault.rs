@@ -108,5 +108,6 @@ impl Hosted {
         self.act(effects);
         self.follow();
         self.context.sessions.role_changed(self.partition);
+        self.context.roster.changed();
     }
 }

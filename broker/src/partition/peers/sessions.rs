@@ -15,10 +15,10 @@ use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::Instant};
 
-use self::draft::{Draft, Found, Look, Source};
+use self::draft::{Draft, Found, Look};
 use super::frame::{Answer, Request, Response, Standing};
 use crate::{
-    partition::{Config, Handle, Roster, driver::Job, handle::Role, read},
+    partition::{Config, Handle, Roster, Source, driver::Job, handle::Role, read},
     peer,
 };
 

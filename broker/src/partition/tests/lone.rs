@@ -1,16 +1,8 @@
 use super::*;
 
-fn producer(sequence: i32) -> Bytes {
-    let mut b = Builder::default().producer(7, 0, sequence);
-    b.push(clock::wall_ms(), None, Some(b"v"));
-    b.build().unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn restart_finds_records_and_producers_again() {
-    let mut cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
+    let (mut cluster, partition, handle) = lone(Config::default(), &[]).await;
     for sequence in 0..3 {
         handle
             .append(append(producer(sequence), Acks::All))
@@ -18,16 +10,8 @@ async fn restart_finds_records_and_producers_again() {
             .unwrap();
     }
     for left in [Shutdown::Unclean, Shutdown::Clean] {
-        let broker = cluster.brokers.get_mut(&1).unwrap();
-        broker.partitions.stop().await;
-        let directory = broker.directory.path().to_owned();
-        broker.partitions = begin(
-            &cluster.metadata,
-            &broker.mesh,
-            &directory,
-            left,
-            Config::default(),
-        );
+        assert!(cluster.stop(1).await);
+        cluster.resume(1, left);
         let handle = cluster
             .until(1, partition, |s| s.high_watermark == Offset(3))
             .await;
@@ -47,10 +31,8 @@ async fn restart_finds_records_and_producers_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_of_a_stopped_broker_say_so() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
-    cluster.brokers[&1].partitions.stop().await;
+    let (cluster, _, handle) = lone(Config::default(), &[]).await;
+    cluster.stop(1).await;
     let late = tokio::time::timeout(
         Duration::from_secs(10),
         handle.append(append(values(&["v"]), Acks::All)),
@@ -60,13 +42,8 @@ async fn handles_of_a_stopped_broker_say_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deleted_topic_leaves_no_files() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
-    handle
-        .append(append(values(&["v"]), Acks::All))
-        .await
-        .unwrap();
+    let (cluster, partition, handle) = lone(Config::default(), &[]).await;
+    put(&handle, "v").await;
     let directory = cluster.brokers[&1].directory.path().join("partitions");
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
     let roster = cluster.brokers[&1].partitions.roster();
@@ -81,19 +58,14 @@ async fn deleted_topic_leaves_no_files() {
         .await
         .unwrap();
     // Files go after the handle: stopping waits for the driver.
-    cluster.brokers[&1].partitions.stop().await;
+    cluster.stop(1).await;
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_limits_hold_from_the_next_append_on() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
-    handle
-        .append(append(values(&["v"]), Acks::All))
-        .await
-        .unwrap();
+    let (cluster, partition, handle) = lone(Config::default(), &[]).await;
+    put(&handle, "v").await;
     let name = cluster.metadata.image().topics[&partition.topic]
         .name
         .clone();
@@ -140,9 +112,7 @@ async fn brokers_time_replaces_the_producers_where_the_topic_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn record_is_found_by_time_inside_a_compressed_batch() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
+    let (_cluster, _, handle) = lone(Config::default(), &[]).await;
     let mut b = Builder::default();
     for t in [100, 300, 200] {
         b.push(t, None, Some(b"v"));
@@ -190,13 +160,8 @@ async fn faulty_batches_are_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn epochs_of_readers_are_checked() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
-    handle
-        .append(append(values(&["v"]), Acks::All))
-        .await
-        .unwrap();
+    let (_cluster, _, handle) = lone(Config::default(), &[]).await;
+    put(&handle, "v").await;
     let epoch = handle.status().leader_epoch;
     let with = |by: i32| Read {
         leader_epoch: Some(model::Epoch(epoch.0 + by)),
@@ -228,10 +193,7 @@ async fn old_records_go_without_traffic() {
     let configs = [("retention.ms", "200"), ("file.delete.delay.ms", "0")];
     let partition = cluster.topic(&[1], &configs).await;
     let handle = cluster.handle(1, partition);
-    handle
-        .append(append(values(&["v"]), Acks::All))
-        .await
-        .unwrap();
+    put(&handle, "v").await;
     cluster
         .until(1, partition, |s| {
             s.log_start == Offset(1) && s.size_bytes == 0
@@ -256,29 +218,13 @@ pub(super) fn compressed(plain: &Bytes) -> Bytes {
 async fn a_log_that_cannot_be_opened_leaves_the_directory_unclean() {
     let mut cluster = Cluster::start(1).await;
     let partition = cluster.topic(&[1], &[]).await;
-    let broker = cluster.brokers.get_mut(&1).unwrap();
-    assert!(broker.partitions.stop().await, "all is well");
-    let directory = broker.directory.path().to_owned();
-    let name = format!("{}-{}", partition.topic, partition.partition);
-    let log = directory.join("partitions").join(name);
-    std::fs::remove_dir_all(&log).unwrap();
-    std::fs::write(&log, "no directory").unwrap();
-    broker.partitions = begin(
-        &cluster.metadata,
-        &broker.mesh,
-        &directory,
-        Shutdown::Unclean,
-        Config::default(),
-    );
-    assert!(!broker.partitions.stop().await);
-}
-
-/// A broker that keeps nothing in memory: every read takes the disk.
-fn forgetful() -> Config {
-    Config {
-        tails_bytes_max: 0,
-        ..Config::default()
-    }
+    assert!(cluster.stop(1).await, "all is well");
+    let segment = segment_of(cluster.directory(1), partition);
+    let log = segment.parent().unwrap();
+    std::fs::remove_dir_all(log).unwrap();
+    std::fs::write(log, "no directory").unwrap();
+    cluster.resume(1, Shutdown::Unclean);
+    assert!(!cluster.stop(1).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -288,10 +234,7 @@ async fn what_only_the_disk_has_is_not_read_from_memory() {
         let partition = cluster.topic(&[1], &[]).await;
         let handle = cluster.handle(1, partition);
         for value in ["a", "b"] {
-            handle
-                .append(append(values(&[value]), Acks::All))
-                .await
-                .unwrap();
+            put(&handle, value).await;
         }
         let from_memory = handle.read_cached(from(0, Limit::HighWatermark)).unwrap();
         assert_eq!(from_memory.is_some(), cached);
@@ -303,9 +246,7 @@ async fn what_only_the_disk_has_is_not_read_from_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn large_compressed_batch_keeps_its_place_before_a_small_one() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
+    let (_cluster, _, handle) = lone(Config::default(), &[]).await;
     // Inflates to more than is checked on the spot.
     let mut b = Builder::default().producer(7, 0, 0);
     b.push(clock::wall_ms(), None, Some(&vec![b'v'; 4 << 20]));
@@ -334,31 +275,11 @@ async fn inflated_record_is_held_to_the_topics_limit() {
     }
 }
 
-fn disk_error(kind: std::io::ErrorKind) -> commitlog::Error {
-    commitlog::Error::Io {
-        doing: "sync",
-        path: "segment".into(),
-        source: kind.into(),
-    }
-}
-
-/// Has the replica's driver told that a sync failed.
-pub(super) fn fail_sync(handle: &Handle, kind: std::io::ErrorKind) {
-    handle.0.mailbox.send(Job::Synced {
-        partition: handle.partition(),
-        outcome: Err(disk_error(kind)),
-    });
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn lone_replica_without_room_refuses_and_goes_on_when_there_is_some() {
-    let cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
-    handle
-        .append(append(values(&["kept"]), Acks::All))
-        .await
-        .unwrap();
+    let (cluster, _, handle) = lone(Config::default(), &[]).await;
+    put(&handle, "kept").await;
+    let mut changes = cluster.brokers[&1].partitions.roster().changes();
     fail_sync(&handle, std::io::ErrorKind::StorageFull);
     let refused = handle.append(append(values(&["refused"]), Acks::All)).await;
     assert!(
@@ -367,12 +288,9 @@ async fn lone_replica_without_room_refuses_and_goes_on_when_there_is_some() {
     );
     assert_eq!(read(&handle, Limit::HighWatermark), ["kept"]);
     // There is room on this disk: the next look finds it.
-    while handle
-        .append(append(values(&["taken"]), Acks::All))
-        .await
-        .is_err()
-    {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    let take = || handle.append(append(values(&["taken"]), Acks::All));
+    while take().await.is_err() {
+        changes.changed().await.unwrap();
     }
     assert_eq!(read(&handle, Limit::HighWatermark), ["kept", "taken"]);
 }
@@ -380,9 +298,7 @@ async fn lone_replica_without_room_refuses_and_goes_on_when_there_is_some() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
 async fn full_disk_refuses_and_takes_again_what_fits_when_there_is_room() {
-    let mut cluster = Cluster::start(1).await;
-    let partition = cluster.topic(&[1], &[]).await;
-    let handle = cluster.handle(1, partition);
+    let (mut cluster, partition, handle) = lone(Config::default(), &[]).await;
     let directory = cluster.brokers[&1].directory.path().to_owned();
     let ballast = directory.join("ballast");
     std::fs::write(&ballast, vec![1; 12 << 20]).unwrap();
@@ -397,20 +313,15 @@ async fn full_disk_refuses_and_takes_again_what_fits_when_there_is_room() {
     };
     assert!(matches!(refused, AppendError::Storage(_)), "{refused:?}");
     assert!(write().await.is_err(), "there is no room yet");
+    let mut changes = cluster.brokers[&1].partitions.roster().changes();
     std::fs::remove_file(&ballast).unwrap();
+    // What is back may be gone again at once: the room was still being freed.
     while write().await.is_err() {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        changes.changed().await.unwrap();
     }
     for left in [Shutdown::Unclean, Shutdown::Clean] {
-        let broker = cluster.brokers.get_mut(&1).unwrap();
-        assert!(broker.partitions.stop().await);
-        broker.partitions = begin(
-            &cluster.metadata,
-            &broker.mesh,
-            &directory,
-            left,
-            Config::default(),
-        );
+        assert!(cluster.stop(1).await);
+        cluster.resume(1, left);
         cluster
             .until(1, partition, |s| s.high_watermark == Offset(taken + 1))
             .await;

@@ -1,4 +1,4 @@
-use super::{lone::fail_sync, *};
+use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_by_all_means_on_every_replica_byte_for_byte() {
@@ -63,9 +63,7 @@ async fn records_that_only_the_old_leader_had_give_way_to_the_new_leaders() {
     let cluster = Cluster::start(2).await;
     let partition = cluster.topic(&[1, 2], &[]).await;
     let old = cluster.handle(1, partition);
-    old.append(append(values(&["both"]), Acks::All))
-        .await
-        .unwrap();
+    put(&old, "both").await;
 
     cluster.disconnect(2);
     for value in ["lost 1", "lost 2", "lost 3"] {
@@ -89,9 +87,7 @@ async fn records_that_only_the_old_leader_had_give_way_to_the_new_leaders() {
     let new = cluster
         .until(2, partition, |s| s.role == Role::Leader)
         .await;
-    new.append(append(values(&["kept"]), Acks::All))
-        .await
-        .unwrap();
+    put(&new, "kept").await;
 
     cluster.register(1).await;
     let old = cluster
@@ -112,10 +108,7 @@ async fn lagging_follower_leaves_the_set_and_returns_when_it_has_caught_up() {
         .topic(&[1, 2, 3], &[("min.insync.replicas", "3")])
         .await;
     let leader = cluster.handle(1, partition);
-    leader
-        .append(append(values(&["a"]), Acks::All))
-        .await
-        .unwrap();
+    put(&leader, "a").await;
     cluster.disconnect(3);
     leader
         .append(append(values(&["b"]), Acks::Leader))
@@ -155,10 +148,7 @@ async fn flush_before_acknowledgement_waits_for_every_disk() {
     let partition = cluster.topic(&[1, 2], &[("flush.messages", "1")]).await;
     let leader = cluster.handle(1, partition);
     for i in 0..5 {
-        leader
-            .append(append(values(&[&format!("v{i}")]), Acks::All))
-            .await
-            .unwrap();
+        put(&leader, &format!("v{i}")).await;
         for broker in [1, 2] {
             let synced = cluster.handle(broker, partition).0.reader.synced_offset();
             assert_eq!(synced, Offset(i + 1), "broker {broker}");
@@ -172,20 +162,14 @@ async fn deleted_records_go_on_followers_too() {
     let partition = cluster.topic(&[1, 2], &[]).await;
     let leader = cluster.handle(1, partition);
     for _ in 0..4 {
-        leader
-            .append(append(values(&["v"]), Acks::All))
-            .await
-            .unwrap();
+        put(&leader, "v").await;
     }
     assert_eq!(leader.delete_records(Offset(3)).await, Ok(Offset(3)));
     assert!(matches!(
         leader.delete_records(Offset(5)).await,
         Err(DeleteError::OffsetOutOfRange { .. })
     ));
-    leader
-        .append(append(values(&["v"]), Acks::All))
-        .await
-        .unwrap();
+    put(&leader, "v").await;
     cluster
         .until(2, partition, |s| s.log_start == Offset(3))
         .await;
@@ -199,10 +183,7 @@ async fn new_replica_starts_where_the_leaders_log_starts() {
     cluster.fence(2).await;
     let leader = cluster.until(1, partition, |s| s.isr.len() == 1).await;
     for _ in 0..4 {
-        leader
-            .append(append(values(&["v"]), Acks::All))
-            .await
-            .unwrap();
+        put(&leader, "v").await;
     }
     leader.delete_records(Offset(3)).await.unwrap();
     cluster.connect(2);
@@ -219,17 +200,13 @@ async fn leader_whose_disk_fails_hands_over_and_stays_out() {
     let cluster = Cluster::start(3).await;
     let partition = cluster.topic(&[1, 2, 3], &[]).await;
     let old = cluster.handle(1, partition);
-    old.append(append(values(&["kept"]), Acks::All))
-        .await
-        .unwrap();
+    put(&old, "kept").await;
     fail_sync(&old, std::io::ErrorKind::Other);
     let new = cluster
         .until(2, partition, |s| s.role == Role::Leader)
         .await;
     assert_eq!(new.status().isr, [BrokerId(2), BrokerId(3)]);
-    new.append(append(values(&["more"]), Acks::All))
-        .await
-        .unwrap();
+    put(&new, "more").await;
     assert_eq!(read(&new, Limit::HighWatermark), ["kept", "more"]);
     cluster
         .until(1, partition, |s| s.role == Role::Follower)
@@ -242,10 +219,7 @@ async fn follower_without_room_leaves_the_set_and_returns_when_there_is_some() {
     let cluster = Cluster::start(2).await;
     let partition = cluster.topic(&[1, 2], &[]).await;
     let leader = cluster.handle(1, partition);
-    leader
-        .append(append(values(&["a"]), Acks::All))
-        .await
-        .unwrap();
+    put(&leader, "a").await;
     let mut image = cluster.metadata.watch();
     let isr = |image: &Image| image.topics[&partition.topic].partitions[0].isr.len();
     fail_sync(
@@ -253,10 +227,7 @@ async fn follower_without_room_leaves_the_set_and_returns_when_there_is_some() {
         std::io::ErrorKind::StorageFull,
     );
     image.wait_for(|image| isr(image) == 1).await.unwrap();
-    leader
-        .append(append(values(&["b"]), Acks::All))
-        .await
-        .unwrap();
+    put(&leader, "b").await;
     image.wait_for(|image| isr(image) == 2).await.unwrap();
     cluster
         .until(2, partition, |s| s.log_end == Offset(2))
@@ -269,31 +240,18 @@ async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
     let partition = cluster.topic(&[1, 2], &[]).await;
     let leader = cluster.handle(1, partition);
     for value in ["a", "b"] {
-        leader
-            .append(append(values(&[value]), Acks::All))
-            .await
-            .unwrap();
+        put(&leader, value).await;
     }
     cluster
         .until(2, partition, |s| s.log_end == Offset(2))
         .await;
-    let follower = cluster.brokers.get_mut(&2).unwrap();
-    assert!(follower.partitions.stop().await);
-    let directory = follower.directory.path().to_owned();
-    let segment = segment_of(&directory, partition);
-    let mut bytes = std::fs::read(&segment).unwrap();
-    bytes[100] ^= 1;
-    std::fs::write(&segment, bytes).unwrap();
+    assert!(cluster.stop(2).await);
+    let segment = segment_of(cluster.directory(2), partition);
+    rewrite(&segment, &damaged(&std::fs::read(&segment).unwrap()));
     let mut image = cluster.metadata.watch();
     image.borrow_and_update();
     // The cluster still counts on it: nobody has noticed that it was away.
-    follower.partitions = begin(
-        &cluster.metadata,
-        &follower.mesh,
-        &directory,
-        Shutdown::Unclean,
-        Config::default(),
-    );
+    cluster.resume(2, Shutdown::Unclean);
     let isr = |image: &Image| image.topics[&partition.topic].partitions[0].isr.len();
     image.wait_for(|image| isr(image) == 1).await.unwrap();
     image.wait_for(|image| isr(image) == 2).await.unwrap();
@@ -304,15 +262,39 @@ async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn log_that_cannot_be_read_holds_up_no_other_and_not_for_ever() {
-    let config = Config {
-        tails_bytes_max: 0,
-        ..Config::default()
+async fn batch_that_a_follower_refused_is_not_overtaken_when_that_one_leads() {
+    let cluster = Cluster::start(2).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let send = |to: Handle, sequence| async move {
+        let sent = to.append(append(producer(sequence), Acks::All)).await;
+        sent.map(|appended| appended.base_offset.0)
     };
-    let cluster = Cluster::start_with(2, config).await;
+    let (old, new) = (cluster.handle(1, partition), cluster.handle(2, partition));
+    assert_eq!(send(old, 0).await, Ok(0));
+    let refused = send(new.clone(), 1).await;
+    assert!(matches!(refused, Err(AppendError::NotLeader { .. })));
+    cluster.fence(1).await;
+    cluster
+        .until(2, partition, |s| s.role == Role::Leader)
+        .await;
+    // The client had sent this before it heard of that.
+    let refused = send(new.clone(), 2).await;
+    assert!(
+        matches!(refused, Err(AppendError::NotLeader { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(send(new.clone(), 1).await, Ok(1));
+    assert_eq!(send(new, 2).await, Ok(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_that_cannot_be_read_holds_up_no_other_and_not_for_ever() {
+    let cluster = Cluster::start_with(2, forgetful()).await;
     let bad = cluster.topic(&[1, 2], &[]).await;
     let good = cluster.topic(&[1, 2], &[]).await;
+    // Nobody else is in sync: the leader leads on.
     cluster.disconnect(2);
+    cluster.fence(2).await;
     for partition in [bad, good] {
         for value in ["a", "b"] {
             cluster
@@ -322,21 +304,15 @@ async fn log_that_cannot_be_read_holds_up_no_other_and_not_for_ever() {
                 .unwrap();
         }
     }
-    let segment = segment_of(cluster.brokers[&1].directory.path(), bad);
+    let segment = segment_of(cluster.directory(1), bad);
     let whole = std::fs::read(&segment).unwrap();
-    let mut damaged = whole.clone();
-    damaged[100] ^= 1;
-    // In place: the leader has the file open.
-    let rewrite = |bytes: &[u8]| {
-        let file = std::fs::File::options().write(true).open(&segment).unwrap();
-        std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();
-    };
-    rewrite(&damaged);
+    rewrite(&segment, &damaged(&whole));
     cluster.connect(2);
+    cluster.register(2).await;
     cluster.until(2, good, |s| s.log_end == Offset(2)).await;
     let follower = cluster.handle(2, bad);
     assert!(follower.status().log_end < Offset(2));
-    rewrite(&whole);
+    rewrite(&segment, &whole);
     cluster.until(2, bad, |s| s.log_end == Offset(2)).await;
 }
 
@@ -346,36 +322,18 @@ async fn restarted_leader_knows_what_was_committed_before_its_followers_say_so()
     let partition = cluster.topic(&[1, 2], &[]).await;
     let leader = cluster.handle(1, partition);
     for value in ["a", "b"] {
-        leader
-            .append(append(values(&[value]), Acks::All))
-            .await
-            .unwrap();
+        put(&leader, value).await;
     }
     cluster.disconnect(2);
     leader
         .append(append(values(&["c"]), Acks::Leader))
         .await
         .unwrap();
-    let broker = cluster.brokers.get_mut(&1).unwrap();
-    assert!(broker.partitions.stop().await);
-    let directory = broker.directory.path().to_owned();
-    broker.partitions = begin(
-        &cluster.metadata,
-        &broker.mesh,
-        &directory,
-        Shutdown::Clean,
-        Config::default(),
-    );
+    assert!(cluster.stop(1).await);
+    cluster.resume(1, Shutdown::Clean);
     let leader = cluster
         .until(1, partition, |s| s.role == Role::Leader)
         .await;
     assert_eq!(read(&leader, Limit::HighWatermark), ["a", "b"]);
     assert!(!leader.status().watermark_settled);
-}
-
-/// The only segment file of a replica.
-fn segment_of(directory: &Path, partition: TopicPartition) -> PathBuf {
-    let name = format!("{}-{}", partition.topic, partition.partition);
-    let log = directory.join("partitions").join(name);
-    log.join("00000000000000000000.log")
 }

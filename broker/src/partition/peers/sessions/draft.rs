@@ -7,7 +7,7 @@ use super::{
     super::frame::{Answer, Standing},
     Sessions,
 };
-use crate::partition::{Handle, read};
+use crate::partition::{Handle, Source, read};
 
 /// A partition to look at, as its follower stood then.
 pub(super) struct Look {
@@ -21,14 +21,6 @@ pub(super) struct Found {
     pub(super) partition: TopicPartition,
     pub(super) standing: Standing,
     pub(super) answer: Answer,
-}
-
-/// Where records may be taken from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    Memory,
-    /// Memory too. Not on a thread of the runtime.
-    Disk,
 }
 
 enum Looked {
