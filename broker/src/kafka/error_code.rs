@@ -37,7 +37,7 @@ pub(crate) fn read(error: &ReadError) -> ErrorCode {
         ReadError::FencedEpoch(_) => ErrorCode::FencedLeaderEpoch,
         ReadError::UnknownEpoch(_) => ErrorCode::UnknownLeaderEpoch,
         ReadError::NotAvailable => ErrorCode::OffsetNotAvailable,
-        ReadError::Storage(_) => ErrorCode::KafkaStorageError,
+        ReadError::Storage(_) | ReadError::Damaged { .. } => ErrorCode::KafkaStorageError,
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod compacting;
 mod copying;
+mod damage;
 mod fault;
 mod hosted;
 mod offline;
@@ -90,6 +91,11 @@ pub(super) enum Job {
         partition: TopicPartition,
         /// `None` when it was stopped.
         outcome: Result<Option<commitlog::Compacted>, commitlog::Error>,
+    },
+    /// A reader found the leader's log damaged there.
+    Suspected {
+        partition: TopicPartition,
+        offset: Offset,
     },
     Synced {
         partition: TopicPartition,
@@ -330,6 +336,7 @@ impl Driver {
             Job::Compacted { partition, outcome } => {
                 self.with(partition, |hosted| hosted.compacted(outcome, now_ms));
             }
+            Job::Suspected { partition, offset } => self.suspected(partition, offset, now_ms),
             Job::Synced { partition, outcome } => {
                 self.with(partition, |hosted| hosted.synced(outcome, now_ms));
             }
@@ -362,6 +369,9 @@ impl Driver {
         settings: Arc<Settings>,
         now_ms: i64,
     ) {
+        if self.still_gives_up(partition, &membership, &settings, now_ms) {
+            return;
+        }
         if !self.hosted.contains_key(&partition) {
             let opened = Hosted::open(
                 &self.context,
@@ -370,6 +380,7 @@ impl Driver {
                 &membership,
                 settings.clone(),
                 &self.mailbox,
+                self.is_damaged(partition),
             );
             match opened {
                 Ok(hosted) => {
@@ -392,15 +403,21 @@ impl Driver {
 
     fn remove(&mut self, partition: TopicPartition) {
         self.context.metrics.failed(partition, false);
-        self.context.roster.closed(partition);
         self.offline.remove(&partition);
-        self.touched.remove(&partition);
-        if let Some(mut hosted) = self.hosted.remove(&partition) {
-            if let Some(at) = hosted.deadline_ms.take() {
-                self.deadlines.remove(&(at, partition));
-            }
+        if let Some(hosted) = self.take_out(partition) {
             hosted.remove();
         }
+    }
+
+    /// The replica, which is not here any more for anybody.
+    fn take_out(&mut self, partition: TopicPartition) -> Option<Hosted> {
+        self.context.roster.closed(partition);
+        self.touched.remove(&partition);
+        let mut hosted = self.hosted.remove(&partition)?;
+        if let Some(at) = hosted.deadline_ms.take() {
+            self.deadlines.remove(&(at, partition));
+        }
+        Some(hosted)
     }
 
     /// One write for each partition with something to write, then what follows from it.

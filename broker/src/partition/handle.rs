@@ -1,6 +1,9 @@
 //! What fronts and coordinators hold of one replica.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use arc_swap::ArcSwap;
 use commitlog::Reader;
@@ -91,6 +94,8 @@ pub(super) struct Shared {
     pub settings: ArcSwap<Settings>,
     pub snapshot: RwLock<Snapshot>,
     pub progress: watch::Sender<Progress>,
+    /// The driver is asked to look for damage and has not looked yet.
+    pub suspected: AtomicBool,
     /// Held by the append that is being checked and handed over.
     pub turn: tokio::sync::Mutex<()>,
     /// Where large batches are inflated, over all partitions.
@@ -179,11 +184,6 @@ impl Handle {
         answered.await.unwrap_or(Err(AppendError::Stopping))
     }
 
-    /// Reads whole batches. Never waits for appends, but may wait for the disk: see
-    /// [`super::Roster::readers`].
-    ///
-    /// # Errors
-    /// See [`ReadError`].
     async fn check(&self, append: &Append) -> Result<(Batch, Option<i64>), AppendError> {
         let unchecked = Unchecked::of(append, &self.0.settings.load())?;
         let walked = match unchecked.walk_here() {
@@ -197,9 +197,14 @@ impl Handle {
         unchecked.stamp(walked?)
     }
 
+    /// Reads whole batches. Never waits for appends, but may wait for the disk: see
+    /// [`super::Roster::readers`].
+    ///
+    /// # Errors
+    /// See [`ReadError`].
     pub fn read(&self, read: Read) -> Result<ReadData, ReadError> {
         let now = self.0.snapshot.read().clone();
-        read::read(&self.0.reader, &now, &read)
+        self.noting(read::read(&self.0.reader, &now, &read))
     }
 
     /// As [`Self::read`] from memory alone; `None` when the disk would be asked.
@@ -222,7 +227,7 @@ impl Handle {
     /// # Errors
     /// [`ReadError::Storage`].
     pub fn offset_for_time(&self, timestamp: i64) -> Result<Option<TimedOffset>, ReadError> {
-        read::offset_for_time(&self.0.reader, timestamp)
+        self.noting(read::offset_for_time(&self.0.reader, timestamp))
     }
 
     /// The record with the newest timestamp. May wait for the disk.
@@ -230,7 +235,7 @@ impl Handle {
     /// # Errors
     /// [`ReadError::Storage`].
     pub fn max_timestamp(&self) -> Result<Option<TimedOffset>, ReadError> {
-        read::max_timestamp(&self.0.reader)
+        self.noting(read::max_timestamp(&self.0.reader))
     }
 
     /// The largest epoch at or below `asked` and its end; (-1, -1) when `asked` is not known here.
@@ -252,6 +257,27 @@ impl Handle {
             answer,
         });
         answered.await.unwrap_or(Err(DeleteError::Stopping))
+    }
+
+    /// Has the driver look where a reader found the log damaged: another replica may have it whole.
+    pub(super) fn suspect(&self, offset: Offset) {
+        let replaceable = {
+            let now = self.0.snapshot.read();
+            now.role == Role::Leader && now.isr.len() > 1
+        };
+        if replaceable && !self.0.suspected.swap(true, Ordering::AcqRel) {
+            self.0.mailbox.send(Job::Suspected {
+                partition: self.0.partition,
+                offset,
+            });
+        }
+    }
+
+    fn noting<T>(&self, read: Result<T, ReadError>) -> Result<T, ReadError> {
+        if let Err(ReadError::Damaged { offset, .. }) = &read {
+            self.suspect(*offset);
+        }
+        read
     }
 
     fn leadership(&self) -> (Option<BrokerId>, Epoch, Role) {

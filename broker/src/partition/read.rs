@@ -71,6 +71,9 @@ pub enum ReadError {
     NotAvailable,
     #[error("{0}")]
     Storage(String),
+    /// The disk gives back other bytes than were written.
+    #[error("{why}")]
+    Damaged { offset: Offset, why: String },
 }
 
 /// A record found by its time.
@@ -215,7 +218,11 @@ impl From<commitlog::Error> for ReadError {
             commitlog::Error::OutOfRange { start, end, .. } => {
                 Self::OffsetOutOfRange { start, end }
             }
-            other => Self::Storage(other.to_string()),
+            commitlog::Error::Corrupt { offset, .. } => Self::Damaged {
+                offset,
+                why: error.to_string(),
+            },
+            _ => Self::Storage(error.to_string()),
         }
     }
 }

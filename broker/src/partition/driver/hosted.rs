@@ -27,6 +27,7 @@ const TAIL_IDLE_MS: i64 = 10_000;
 pub(super) struct Hosted {
     pub(super) context: Arc<Context>,
     pub(super) partition: TopicPartition,
+    pub(super) topic: Arc<str>,
     /// Counts what is appended.
     pub(super) records: prometheus_client::metrics::counter::Counter,
     pub(super) directory: PathBuf,

@@ -1,4 +1,4 @@
-//! Replicas that should be here and whose log could not be opened.
+//! Replicas that should be here and whose log could not be opened, or is damaged.
 //!
 //! The cluster must not count on one: it leaves the in-sync set where somebody else is in it. What
 //! changes then may be what opening waited for: a damaged log is set aside only when the cluster does
@@ -25,6 +25,8 @@ pub(super) struct Offline {
     membership: Membership,
     settings: Arc<Settings>,
     fault: Fault,
+    /// Reading has found damage that opening may not see.
+    damaged: bool,
     /// When to ask the cluster to let this replica go; `None` when it need not or has been asked.
     resign_at_ms: Option<i64>,
 }
@@ -60,16 +62,67 @@ impl Driver {
                 advice(error)
             );
         }
-        let in_sync = &membership.in_sync;
-        let counted_on = in_sync.len() > 1 && in_sync.contains(&self.context.this);
+        let damaged = self.is_damaged(partition);
+        self.set_offline(
+            partition,
+            topic,
+            membership,
+            settings,
+            (error, damaged),
+            now_ms,
+        );
+    }
+
+    /// Asks to be let go where somebody else is in sync.
+    pub(super) fn set_offline(
+        &mut self,
+        partition: TopicPartition,
+        topic: &Arc<str>,
+        membership: Membership,
+        settings: Arc<Settings>,
+        (error, damaged): (&Error, bool),
+        now_ms: i64,
+    ) {
         let offline = Offline {
             topic: topic.clone(),
+            resign_at_ms: self.is_counted_on(&membership).then_some(now_ms),
             membership,
             settings,
             fault: Fault::of(error, now_ms),
-            resign_at_ms: counted_on.then_some(now_ms),
+            damaged,
         };
         self.offline.insert(partition, offline);
+    }
+
+    /// The cluster has somebody else as well.
+    pub(super) fn is_counted_on(&self, membership: &Membership) -> bool {
+        let in_sync = &membership.in_sync;
+        in_sync.len() > 1 && in_sync.contains(&self.context.this)
+    }
+
+    pub(super) fn is_damaged(&self, partition: TopicPartition) -> bool {
+        self.offline.get(&partition).is_some_and(|o| o.damaged)
+    }
+
+    /// Whether a damaged replica is still to be let go: then it is asked for with what is agreed on now.
+    pub(super) fn still_gives_up(
+        &mut self,
+        partition: TopicPartition,
+        membership: &Membership,
+        settings: &Arc<Settings>,
+        now_ms: i64,
+    ) -> bool {
+        let counted_on = self.is_counted_on(membership);
+        let Some(offline) = self.offline.get_mut(&partition) else {
+            return false;
+        };
+        if !(offline.damaged && counted_on) {
+            return false;
+        }
+        offline.membership = membership.clone();
+        offline.settings = settings.clone();
+        offline.resign_at_ms = Some(now_ms);
+        true
     }
 
     pub(super) fn next_offline_look(&self) -> Option<i64> {

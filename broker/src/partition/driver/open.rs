@@ -1,6 +1,10 @@
 //! Opening a replica's log.
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use arc_swap::ArcSwap;
 use commitlog::{Error, Log};
@@ -27,14 +31,15 @@ pub(in crate::partition) const PARTITIONS: &str = "partitions";
 impl Hosted {
     /// Opens or makes the log. A damaged one is moved aside and begun anew when others are in the in-sync
     /// set and this replica is not: empty it must not be elected. Otherwise it stays as it is, for a
-    /// person to look at.
+    /// person to look at. `damaged` says that reading has found damage which opening may not see.
     pub(super) fn open(
         context: &Arc<Context>,
         partition: TopicPartition,
-        topic: &str,
+        topic: &Arc<str>,
         membership: &Membership,
         settings: Arc<Settings>,
         mailbox: &Mailbox,
+        damaged: bool,
     ) -> Result<Self, Error> {
         let name = format!("{}-{}", partition.topic, partition.partition);
         let directory = context.directory.join(PARTITIONS).join(name);
@@ -42,20 +47,19 @@ impl Hosted {
             opened_after: context.opened_after,
             ..settings.log(&context.resources)
         };
+        let elsewhere = membership.leader.is_some_and(|l| l != context.this)
+            && !membership.in_sync.contains(&context.this);
+        if damaged && elsewhere {
+            set_aside(partition, &directory)?;
+        }
         let opened = match Log::open(&directory, config.clone()) {
-            Err(error @ Error::Corrupt { .. }) => {
-                let elsewhere = membership.leader.is_some_and(|l| l != context.this)
-                    && !membership.in_sync.contains(&context.this);
-                if !elsewhere {
-                    return Err(error);
-                }
-                let aside = set_aside(&directory)?;
+            Err(error @ Error::Corrupt { .. }) if elsewhere => {
                 tracing::error!(
                     %partition,
                     error = &error as &dyn std::error::Error,
-                    aside = %aside.display(),
-                    "damaged log is set aside and copied from its leader again"
+                    "log is damaged"
                 );
+                set_aside(partition, &directory)?;
                 Log::open(&directory, config)
             }
             other => other,
@@ -100,6 +104,7 @@ impl Hosted {
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,
+            suspected: AtomicBool::new(false),
             turn: tokio::sync::Mutex::default(),
             inflaters: context.inflaters.clone(),
             room: context.room.clone(),
@@ -108,6 +113,7 @@ impl Hosted {
         Ok(Self {
             context: context.clone(),
             partition,
+            topic: topic.clone(),
             records: context.metrics.records(topic),
             directory,
             producers_at: ends.end,
@@ -132,12 +138,17 @@ impl Hosted {
     }
 }
 
-fn set_aside(directory: &Path) -> Result<std::path::PathBuf, Error> {
+fn set_aside(partition: TopicPartition, directory: &Path) -> Result<(), Error> {
     let aside = directory.with_extension(format!("damaged-{}", clock::wall_ms()));
     std::fs::rename(directory, &aside).map_err(|source| Error::Io {
         doing: "set aside",
         path: directory.into(),
         source,
     })?;
-    Ok(aside)
+    tracing::warn!(
+        %partition,
+        aside = %aside.display(),
+        "damaged log is set aside and copied from its leader again"
+    );
+    Ok(())
 }

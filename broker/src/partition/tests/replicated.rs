@@ -262,6 +262,29 @@ async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn leader_that_finds_its_log_damaged_hands_over_and_copies_it_again() {
+    let cluster = Cluster::start_with(2, forgetful()).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    for value in ["a", "b"] {
+        put(&leader, value).await;
+    }
+    let segment = segment_of(cluster.directory(1), partition);
+    rewrite(&segment, &damaged(&std::fs::read(&segment).unwrap()));
+    let found = leader.read(from(0, Limit::HighWatermark));
+    assert!(matches!(found, Err(ReadError::Damaged { .. })), "{found:?}");
+    let new = cluster
+        .until(2, partition, |s| s.role == Role::Leader)
+        .await;
+    let copied = cluster
+        .until(1, partition, |s| s.log_end == Offset(2))
+        .await;
+    assert_eq!(read(&copied, Limit::LogEnd), ["a", "b"]);
+    cluster.until(2, partition, |s| s.isr.len() == 2).await;
+    put(&new, "c").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn batch_that_a_follower_refused_is_not_overtaken_when_that_one_leads() {
     let cluster = Cluster::start(2).await;
     let partition = cluster.topic(&[1, 2], &[]).await;

@@ -112,6 +112,9 @@ impl Sessions {
                     error = &error as &dyn std::error::Error,
                     "records cannot be read for a follower"
                 );
+                if let commitlog::Error::Corrupt { offset, .. } = error {
+                    look.handle.suspect(offset);
+                }
                 Looked::Unreadable
             }
         }
