@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// doFailover: one record per partition every 1/rate s, each its own produce (no shared fate between
+// partitions), and per partition the longest time between two acknowledged records around the hook.
+func doFailover(ctx context.Context) {
+	c0 := client(base()...)
+	ensure(ctx, c0)
+	a := kadm.NewClient(c0)
+	m, err := a.Metadata(ctx, *topic)
+	die(err)
+	lead := map[int32]int32{}
+	for _, t := range m.Topics {
+		for _, p := range t.Partitions {
+			lead[p.Partition] = p.Leader
+		}
+	}
+	np := len(lead)
+	type st struct {
+		sync.Mutex
+		acks []int64
+		errs int
+	}
+	sts := make([]*st, np)
+	gap := time.Duration(1e9 / *rate)
+	runCtx, stop := context.WithTimeout(ctx, *duration)
+	defer stop()
+	var wg sync.WaitGroup
+	o := append(prodOpts(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.MaxBufferedRecords(1<<20))
+	if *fast {
+		o = append(o, kgo.MetadataMinAge(50*time.Millisecond), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
+	}
+	start := now()
+	cl := client(o...)
+	for p := 0; p < np; p++ {
+		s := &st{}
+		sts[p] = s
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			tk := time.NewTicker(gap)
+			defer tk.Stop()
+			for runCtx.Err() == nil {
+				cl.Produce(ctx, &kgo.Record{Value: []byte("failover-probe"), Partition: int32(p)}, func(_ *kgo.Record, err error) {
+					s.Lock()
+					if err != nil {
+						s.errs++
+					} else {
+						s.acks = append(s.acks, now())
+					}
+					s.Unlock()
+				})
+				<-tk.C
+			}
+		}()
+	}
+	var hookAt int64
+	var hookErr string
+	if *hook != "" {
+		time.Sleep(*hookAfter)
+		hookAt = now()
+		if out, err := exec.Command("sh", "-c", *hook).CombinedOutput(); err != nil {
+			hookErr = err.Error() + " " + string(out)
+		}
+	}
+	wg.Wait()
+	fc, cn := context.WithTimeout(ctx, 30*time.Second)
+	ferr := cl.Flush(fc)
+	cn()
+	type row struct {
+		Partition int     `json:"partition"`
+		OldLeader int32   `json:"old_leader"`
+		Gap       float64 `json:"max_gap_s"`
+		After     float64 `json:"recovered_after_hook_s"`
+		Acks      int     `json:"acks"`
+		Errs      int     `json:"errors"`
+	}
+	var rows []row
+	worst := map[int32]float64{}
+	for p, s := range sts {
+		s.Lock()
+		var mg int64
+		var mgEnd int64
+		prev := start
+		for _, t := range s.acks {
+			if t >= hookAt && t-prev > mg && prev > start {
+				mg, mgEnd = t-prev, t
+			}
+			prev = t
+		}
+		r := row{p, lead[int32(p)], r3(float64(mg) / 1e9), r3(float64(mgEnd-hookAt) / 1e9), len(s.acks), s.errs}
+		if r.Gap > worst[r.OldLeader] {
+			worst[r.OldLeader] = r.Gap
+		}
+		s.Unlock()
+		rows = append(rows, r)
+	}
+	emit(map[string]any{"rows": rows, "worst_gap_s_by_old_leader": worst, "hook": *hook, "hook_err": hookErr, "flush_err": fmt.Sprint(ferr), "fast_metadata": *fast})
+}
