@@ -100,7 +100,7 @@ pub(super) async fn run(
 
 /// The answer to a frame whose oldest batch was sent at `since`: that may have waited behind other frames,
 /// and waits no longer than one call in all. What is late already is not sent.
-async fn call(
+pub(super) async fn call(
     mesh: &Mesh,
     broker: BrokerId,
     frame: &Frame,

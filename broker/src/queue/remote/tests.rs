@@ -10,10 +10,11 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use model::BrokerId;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
-use super::announcer;
 use super::frame::Frame;
-use crate::peer::{self, Handler, Service};
+use super::{announcer, broker_link};
+use crate::peer::{self, Handler, Mesh, Service};
 use crate::queue::testing::{Broker, mesh_with, message};
 use crate::queue::{Outcome, Shortage};
 
@@ -100,4 +101,21 @@ async fn a_peer_that_does_not_answer_keeps_no_other_from_hearing_of_a_shortage()
     assert_eq!(ears[1].1.recv().await, Some(Some(Shortage::Disk)));
     here.send_replace(None);
     assert_eq!(ears[1].1.recv().await, Some(None));
+}
+
+#[tokio::test]
+async fn a_frame_that_has_waited_as_long_as_a_call_may_take_is_not_sent() {
+    let broker = BrokerId(1);
+    let mesh = Mesh::alone(broker);
+    let (heard, mut hearing) = mpsc::unbounded_channel();
+    let answers = true;
+    mesh.serve(Service::Queue, Arc::new(Ear { heard, answers }));
+    let frame = Frame::Shortage(None);
+    let late = Instant::now() - mesh.call_timeout();
+    let outcome = broker_link::call(&mesh, broker, &frame, late).await;
+    assert_eq!(outcome, Err(peer::Error::Timeout(broker)));
+    assert!(hearing.try_recv().is_err());
+    let outcome = broker_link::call(&mesh, broker, &frame, Instant::now()).await;
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(hearing.recv().await, Some(None));
 }
