@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use api::config::{Scope, catalogue};
+use crds::argument::Argument;
 use crds::broker_cluster::{
     ADMIN_PORT, BrokerCluster, PEER_PORT, PullSecret, Resources, Storage, UsersSecret,
 };
@@ -52,7 +54,8 @@ pub(super) struct Cluster {
 /// `made` is what the cluster was made with, if it was.
 ///
 /// # Errors
-/// A name too long for the objects derived from it; fewer brokers than there are volumes of.
+/// A name too long for the objects derived from it; a config that brokers would refuse to start with; fewer
+/// brokers than there are volumes of.
 pub(super) fn validate(
     cluster: &BrokerCluster,
     default_image: &str,
@@ -61,6 +64,7 @@ pub(super) fn validate(
     let spec = &cluster.spec;
     let name = cluster.name_any();
     check_name(&name)?;
+    check_config(&spec.config)?;
     let uid = cluster.uid().unwrap_or_default();
     let made = made.unwrap_or_else(|| Made {
         cluster_id: uid.clone(),
@@ -119,6 +123,20 @@ pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
             name.len()
         ),
     })
+}
+
+/// By this build's catalogue: told here, a mistake stops no broker.
+fn check_config(config: &BTreeMap<String, Argument>) -> Result<(), Refusal> {
+    for (key, value) in config {
+        catalogue(Scope::Broker)
+            .check_given(key, &value.to_string())
+            .map_err(|refused| Refusal {
+                field: "config",
+                reason: "InvalidConfig",
+                message: refused.to_string(),
+            })?;
+    }
+    Ok(())
 }
 
 /// 1, 3 or 5: an even number survives no more failures than one fewer.

@@ -98,18 +98,18 @@ fn a_pod_keeps_the_configuration_that_it_was_made_with_until_it_is_made_anew() {
     let spec = |bytes: i64| json!({ "storage": { "size": "1Gi" }, "config": { "log.segment.bytes": bytes } });
     let config =
         |bytes| config_map::build(&validate(&cluster(spec(bytes)), "millrace:1", None).unwrap());
-    let (old, between, new) = (config(1), config(2), config(3));
+    let (old, between, new) = (config(1 << 20), config(2 << 20), config(3 << 20));
     assert_eq!(old.immutable, Some(true));
-    assert_eq!(config(1).metadata.name, old.metadata.name);
+    assert_eq!(config(1 << 20).metadata.name, old.metadata.name);
     let mut foreign = old.clone();
     foreign.metadata.name = Some("somebody-elses".to_owned());
     foreign.metadata.owner_references = None;
     let there = [old.clone(), between.clone(), new.clone(), foreign];
-    let now = validate(&cluster(spec(3)), "millrace:1", None).unwrap();
+    let now = validate(&cluster(spec(3 << 20)), "millrace:1", None).unwrap();
 
-    let rolling = [pod_of(spec(1)), pod_of(spec(3))];
+    let rolling = [pod_of(spec(1 << 20)), pod_of(spec(3 << 20))];
     assert_eq!(config_map::unused(&now, &there, &rolling), [&between]);
-    let rolled = [pod_of(spec(3)), pod_of(spec(3))];
+    let rolled = [pod_of(spec(3 << 20)), pod_of(spec(3 << 20))];
     assert_eq!(config_map::unused(&now, &there, &rolled), [&old, &between]);
     // What the template names stays also before any pod does.
     assert_eq!(

@@ -83,3 +83,24 @@ fn a_name_that_pods_cannot_carry_is_refused() {
         "NameTooLong"
     );
 }
+
+#[test]
+fn a_config_that_brokers_would_not_start_with_is_refused_before_one_is_restarted() {
+    let refused = |key: &str, value: serde_json::Value| {
+        let spec = json!({ "storage": { "size": "1Gi" }, "config": { key: value } });
+        validate(&cluster(spec), "img", None)
+            .err()
+            .map(|r| (r.reason, r.to_string()))
+    };
+    assert_eq!(
+        refused("num.network.threads", json!("many")),
+        Some((
+            "InvalidConfig",
+            "spec.config: Invalid value many for configuration num.network.threads: Not a number of type INT"
+                .to_owned()
+        ))
+    );
+    assert!(refused("millrace.peer.suspekt.ms", json!(1)).is_some());
+    // May be meant for something that is not here; a broker starts with it.
+    assert_eq!(refused("custom.plugin.class", json!("x")), None);
+}
