@@ -1,5 +1,7 @@
-//! Bytes of bodies that the queues of this broker hold in memory: one count, one bound.
+//! Bytes of memory that the messages of this broker's queues take: one count, one bound.
 //!
+//! A message counts with all that is around it (`Message::memory_bytes`), so that many small ones weigh
+//! what they take.
 //! Whoever holds bodies counts them in once per batch through a [`Share`] (or, on their way to a host,
 //! an `inflight::Permit`): classic caches, bodies of quorum shards, what is in flight. Above the *tight*
 //! mark the classic caches give way to their logs; at the bound the broker is *short* of memory and
@@ -11,9 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
-
-/// What a body costs in memory beside its bytes: the message around it and its place in the queue.
-pub(crate) const MESSAGE_OVERHEAD_BYTES: usize = 256;
 
 /// Part of the machine's memory that bodies may take when `millrace.queue.memory.bytes` is not given.
 const PART_OF_MEMORY: (usize, usize) = (2, 5);

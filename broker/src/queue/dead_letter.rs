@@ -12,7 +12,6 @@ use machine::routing;
 use machine::value::{Table, Value};
 use uuid::Uuid;
 
-use super::budget::MESSAGE_OVERHEAD_BYTES;
 use super::inflight::{Inflight, Permit};
 use super::links::{Batch, Host, Links};
 use super::message::{Death, Deaths, Message, Reason};
@@ -97,7 +96,7 @@ impl Publisher {
                 },
             };
             let host = self.links.host(target);
-            let bytes = letter.size() + MESSAGE_OVERHEAD_BYTES;
+            let bytes = letter.memory_bytes();
             match self.gathered.iter_mut().find(|g| g.host == host) {
                 Some(gathered) => {
                     gathered.requests.push(request);
@@ -170,7 +169,11 @@ fn letter(
             }
         }
     };
-    deaths.entries.insert(0, death);
+    // One that grew by itself would have room for four.
+    let mut entries = Vec::with_capacity(deaths.entries.len() + 1);
+    entries.push(death);
+    entries.append(&mut deaths.entries);
+    deaths.entries = entries;
     let key = config.dead_letter_routing_key.as_ref();
     Message {
         exchange: exchange.clone(),

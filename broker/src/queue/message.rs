@@ -3,9 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 pub use machine::queue::Reason;
 use machine::value::{Table, Value};
+
+/// What a message takes in memory beside its bytes and names: itself, its places in the queue and among
+/// the bodies, and what the allocator adds.
+const OVERHEAD_BYTES: usize = 384;
+
+/// What an entry of a death history takes beside its routing keys, and each of those.
+const DEATH_BYTES: usize = 256;
+const DEATH_KEY_BYTES: usize = 48;
 
 /// One published message. Shared by every queue that it was routed to.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -50,9 +58,35 @@ pub struct Death {
 }
 
 impl Message {
-    /// What the message weighs in length limits and memory bounds.
+    /// What the message weighs in length limits.
     pub fn size(&self) -> usize {
         self.properties.len() + self.body.len()
+    }
+
+    /// What it takes in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let names = self.exchange.len() + self.routing_key.len();
+        let deaths = self.deaths.as_ref().map_or(0, |deaths| {
+            let entries = deaths.entries.iter();
+            entries
+                .map(|death| DEATH_BYTES + death.routing_keys.len() * DEATH_KEY_BYTES)
+                .sum()
+        });
+        OVERHEAD_BYTES + names + self.size() + deaths
+    }
+
+    /// Gives the message bytes of its own, unless it has most of the `whole` bytes that came together:
+    /// slices of those would keep all of them in memory for as long as the message waits.
+    pub(crate) fn detach(&mut self, whole: usize) {
+        if self.size() > whole / 2 {
+            return;
+        }
+        let mut own = BytesMut::with_capacity(self.size());
+        own.put_slice(&self.properties);
+        own.put_slice(&self.body);
+        let mut own = own.freeze();
+        self.properties = own.split_to(self.properties.len());
+        self.body = own;
     }
 
     /// The headers among the properties, decoded anew at each call. None when they cannot be read.
@@ -106,3 +140,6 @@ impl Deaths {
         table
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,10 +26,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Bytes of the message that it carries; 0 without one.
-    pub(crate) fn size(&self) -> usize {
+    /// What the message takes in memory that it carries; 0 without one.
+    pub(crate) fn memory_bytes(&self) -> usize {
         match &self.op {
-            Op::Publish { message, .. } => message.size(),
+            Op::Publish { message, .. } => message.memory_bytes(),
             _ => 0,
         }
     }

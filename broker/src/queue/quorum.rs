@@ -178,7 +178,15 @@ impl Shard {
             return;
         };
         let mut effects = Vec::new();
-        if let Op::Publish { publish, message } = op {
+        if let Op::Publish {
+            publish,
+            mut message,
+        } = op
+        {
+            if let Some(message) = Arc::get_mut(&mut message) {
+                // A command carries many.
+                message.detach(usize::MAX);
+            }
             let position = self.state.next;
             self.state.next += 1;
             let enqueued = hosted.machine.enqueue(

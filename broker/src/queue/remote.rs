@@ -34,7 +34,7 @@ use super::inflight::{Arrived, Permit};
 use super::links::{Batch, Host, Links};
 use super::metrics::Metrics;
 use super::outbox::Outbox;
-use super::protocol::{Request, Response, SessionKey};
+use super::protocol::{Op, Request, Response, SessionKey};
 use super::quorum::command::Batches;
 use crate::peer::{Alive, Handler, Mesh, Service};
 use crate::raft::Groups;
@@ -212,9 +212,9 @@ impl Remote {
         }
     }
 
-    /// Batches of another broker for classic queues here. Ends when their drivers have taken them: that
+    /// Batches of another broker for classic queues here, of a frame of `whole` bytes. Ends when their drivers have taken them: that
     /// bounds what one broker may have waiting here to a frame.
-    fn take(&self, from: BrokerId, batches: Batches) -> oneshot::Receiver<()> {
+    fn take(&self, from: BrokerId, batches: Batches, whole: usize) -> oneshot::Receiver<()> {
         let links = &self.0.links;
         let (arrived, taken) = Arrived::new(links.budget().clone());
         for (number, requests) in batches {
@@ -223,12 +223,17 @@ impl Remote {
                 number,
             };
             let mut by_driver: BTreeMap<usize, Vec<Request>> = BTreeMap::new();
-            for request in requests {
+            for mut request in requests {
+                if let Op::Publish { message, .. } = &mut request.op
+                    && let Some(message) = Arc::get_mut(message)
+                {
+                    message.detach(whole);
+                }
                 let driver = links.driver_of(request.queue);
                 by_driver.entry(driver).or_default().push(request);
             }
             for (driver, requests) in by_driver {
-                let bytes = requests.iter().map(Request::size).sum();
+                let bytes = requests.iter().map(Request::memory_bytes).sum();
                 let batch = Batch {
                     session,
                     requests,
@@ -257,6 +262,7 @@ impl Remote {
 
 impl Handler for Remote {
     fn call(&self, from: BrokerId, request: Bytes) -> BoxFuture<'static, Bytes> {
+        let whole = request.len();
         match Frame::decode(request) {
             Ok(Frame::Shard(shard, command)) => {
                 let shards = self.0.shards.clone();
@@ -269,7 +275,7 @@ impl Handler for Remote {
                 .boxed()
             }
             Ok(Frame::Classic(batches)) => {
-                let taken = self.take(from, batches);
+                let taken = self.take(from, batches, whole);
                 taken.map(|_| Bytes::new()).boxed()
             }
             Ok(Frame::Push(pushes)) => {

@@ -25,6 +25,10 @@ pub use calls::{Attaching, Caller};
 pub use events::Events;
 use publishes::{Open, Publishes};
 
+/// Bytes that may come in one buffer with a message: one read of a front and one frame. A message that a
+/// queue here shall keep does not hold on to them.
+const INPUT_BYTES: usize = 192 << 10;
+
 /// A channel over the life of its session; a channel number opened again gets another id, so nothing
 /// late from the closed one can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -215,6 +219,14 @@ impl Session {
         if let Some(episode) = self.links.pressure().episode() {
             self.published_in = Some(episode);
         }
+        let mut message = message;
+        let links = &self.links;
+        if routed
+            .iter()
+            .any(|queue| matches!(links.host(queue), Host::Driver(_)))
+        {
+            message.detach(INPUT_BYTES);
+        }
         let message = Arc::new(message);
         let hosts = u32::try_from(routed.len()).unwrap_or(u32::MAX);
         let publish = self.shared.publishes.lock().open(Open {
@@ -232,7 +244,7 @@ impl Session {
                 publish,
                 message: message.clone(),
             };
-            self.gather(queue, op, message.size());
+            self.gather(queue, op, message.memory_bytes());
         }
     }
 

@@ -23,7 +23,6 @@ use model::batch;
 
 use self::live::Live;
 use self::record::{Batches, Entry, Unwritten};
-use super::budget::MESSAGE_OVERHEAD_BYTES;
 use super::message::Message;
 use super::protocol::codec;
 
@@ -68,6 +67,8 @@ pub(crate) struct Store {
     closed: bool,
     next: u64,
     memory: BTreeMap<u64, Kept>,
+    /// Bytes of those bodies, and what they take with all that is around them.
+    cached_bytes: usize,
     memory_bytes: usize,
     /// Read back and not asked for yet, by place in the log.
     ahead: BTreeMap<u64, Arc<Message>>,
@@ -96,6 +97,7 @@ impl Store {
             closed: true,
             next: 0,
             memory: BTreeMap::new(),
+            cached_bytes: 0,
             memory_bytes: 0,
             ahead: BTreeMap::new(),
             ahead_bytes: 0,
@@ -133,9 +135,9 @@ impl Store {
         self.next
     }
 
-    /// Bytes of memory that bodies take here.
+    /// Bytes of memory that messages take here.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.memory_bytes + self.memory.len() * MESSAGE_OVERHEAD_BYTES + self.ahead_bytes
+        self.memory_bytes + self.ahead_bytes
     }
 
     /// Keeps a message. With `durable` it is in the log after the next append; without, only when it may
@@ -143,7 +145,7 @@ impl Store {
     pub(crate) fn put(&mut self, now_ms: i64, message: Arc<Message>, durable: bool, cached: bool) {
         let at = self.next;
         self.next += 1;
-        let fits = cached && self.memory_bytes + message.size() <= self.config.cache_bytes_max;
+        let fits = cached && self.cached_bytes + message.size() <= self.config.cache_bytes_max;
         let logged = durable || !fits;
         if logged {
             self.live.add(at);
@@ -154,7 +156,8 @@ impl Store {
             });
         }
         if fits {
-            self.memory_bytes += message.size();
+            self.cached_bytes += message.size();
+            self.memory_bytes += message.memory_bytes();
             self.memory.insert(at, Kept { message, logged });
         }
     }
@@ -184,8 +187,13 @@ impl Store {
 
     fn take_ahead(&mut self, at: u64) -> Option<Arc<Message>> {
         let message = self.ahead.remove(&at)?;
-        self.ahead_bytes = self.ahead_bytes.saturating_sub(message.size());
+        self.ahead_bytes = self.ahead_bytes.saturating_sub(message.memory_bytes());
         Some(message)
+    }
+
+    fn uncount(&mut self, message: &Message) {
+        self.cached_bytes -= message.size();
+        self.memory_bytes -= message.memory_bytes();
     }
 
     fn forget_ahead(&mut self) {
@@ -204,6 +212,7 @@ impl Store {
             _ => return Ok(()),
         };
         for run in runs {
+            let run_bytes = run.len();
             for batch in batch::split(run)? {
                 for record in batch.records() {
                     let record = record?;
@@ -211,8 +220,9 @@ impl Store {
                     if at < from || self.memory.contains_key(&at) {
                         continue;
                     }
-                    if let Entry::Message(message) = Entry::parse(&record)? {
-                        self.ahead_bytes += message.size();
+                    if let Entry::Message(mut message) = Entry::parse(&record)? {
+                        message.detach(run_bytes);
+                        self.ahead_bytes += message.memory_bytes();
                         self.ahead.insert(at, Arc::new(message));
                     }
                 }
@@ -224,7 +234,7 @@ impl Store {
     /// The message at `position` is done with.
     pub(crate) fn settle(&mut self, position: u64) {
         if let Some(kept) = self.memory.remove(&position) {
-            self.memory_bytes -= kept.message.size();
+            self.uncount(&kept.message);
             if !kept.logged {
                 return;
             }
@@ -256,7 +266,7 @@ impl Store {
             let Some((position, kept)) = self.memory.pop_last() else {
                 break;
             };
-            self.memory_bytes -= kept.message.size();
+            self.uncount(&kept.message);
             if !kept.logged {
                 let at = self.next;
                 self.next += 1;

@@ -41,7 +41,7 @@ pub(super) struct Hosted {
     window: Window,
     /// What the machine said last.
     effects: Vec<Effect>,
-    /// What is not carried out yet, in order. Bounded by the messages and consumers of the queue.
+    /// What is not carried out yet, in order. Counts in the memory of the queues.
     pending: VecDeque<Effect>,
     /// Why there is something pending is that dead letters have no room.
     letters_wait: bool,

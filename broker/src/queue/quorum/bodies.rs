@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
-use crate::queue::budget::MESSAGE_OVERHEAD_BYTES;
 use crate::queue::message::Message;
 
 /// Cheap to clone: shared with snapshots that are being written.
@@ -34,19 +33,15 @@ impl Bodies {
     }
 
     pub(super) fn insert(&mut self, position: u64, message: Arc<Message>) {
-        self.bytes += weight(&message);
+        self.bytes += message.memory_bytes();
         if let Some(former) = self.by_position.insert(position, message) {
-            self.bytes -= weight(&former);
+            self.bytes -= former.memory_bytes();
         }
     }
 
     pub(super) fn remove(&mut self, position: u64) -> Option<Arc<Message>> {
         let message = self.by_position.remove(&position)?;
-        self.bytes -= weight(&message);
+        self.bytes -= message.memory_bytes();
         Some(message)
     }
-}
-
-fn weight(message: &Message) -> usize {
-    message.size() + MESSAGE_OVERHEAD_BYTES
 }

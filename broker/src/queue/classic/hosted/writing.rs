@@ -1,10 +1,17 @@
 //! To the disk, and the confirms that wait for it.
 
+use std::collections::VecDeque;
+
+use machine::queue::Effect;
+
 use super::Hosted;
 use crate::queue::classic::outage::Outage;
 use crate::queue::outbox::Outbox;
 use crate::queue::store;
 use crate::queue::sync::{Job, Unsynced};
+
+/// Effects for which room is kept when none is pending.
+const PENDING_KEPT: usize = 1_024;
 
 impl Hosted {
     /// Writes what has gathered. The answer is what must be synced, and who waits for it.
@@ -16,7 +23,7 @@ impl Hosted {
         if self.outage.is_some() {
             let unsynced = std::mem::take(&mut self.unsynced);
             self.refuse(unsynced, outbox);
-            self.memory.set(self.store.held_bytes());
+            self.count_memory();
             return None;
         }
         let store = &mut self.store;
@@ -46,8 +53,17 @@ impl Hosted {
                 None
             }
         };
-        self.memory.set(self.store.held_bytes());
+        self.count_memory();
         job
+    }
+
+    /// Bodies, and what is not carried out yet: that is much where dead letters find no room for long.
+    fn count_memory(&mut self) {
+        if self.pending.is_empty() && self.pending.capacity() > PENDING_KEPT {
+            self.pending = VecDeque::new();
+        }
+        let pending = self.pending.capacity() * size_of::<Effect>();
+        self.memory.set(self.store.held_bytes() + pending);
     }
 
     /// A sync has failed that these waited for. The log may have been opened anew since.
