@@ -34,7 +34,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::metadata;
-use crate::net::{self, Connections};
+use crate::net::{self, Connections, Room};
 use crate::peer::Mesh;
 use crate::queue::Queues;
 
@@ -53,6 +53,8 @@ pub struct Front {
     pub logins: Logins,
     pub metrics: Metrics,
     pub replies: Replies,
+    /// For what clients have begun to send.
+    pub contents: Arc<Room>,
     /// `cluster_name` of the server properties.
     pub cluster_name: String,
 }
@@ -71,8 +73,10 @@ impl Front {
     ) -> Result<Self, UsersError> {
         let metrics = Metrics::default();
         metrics.register(registry);
+        let config = Config::from_broker(broker);
         Ok(Self {
-            config: Config::from_broker(broker),
+            contents: Room::new(config.contents_bytes_max),
+            config,
             metadata,
             queues,
             logins: Logins::open(broker)?,

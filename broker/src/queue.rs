@@ -66,8 +66,8 @@ pub struct Config {
     /// `millrace.queue.session.inflight.bytes.max`: bytes published by one connection and not yet taken
     /// by their queues. Above it [`Session::capacity`] waits, so the socket is not read.
     pub session_inflight_bytes_max: usize,
-    /// `millrace.queue.consumer.unwritten.max`: messages given to a consumer without prefetch limit (or
-    /// without acknowledgement) and not yet written to its socket.
+    /// `millrace.queue.consumer.unwritten.max`: messages given to a consumer and not yet written to
+    /// its socket.
     pub consumer_unwritten_max: u32,
     /// `millrace.queue.consumer.unwritten.bytes.max`: the same in bytes; one message may exceed it.
     pub consumer_unwritten_bytes_max: u64,
@@ -262,6 +262,11 @@ impl Queues {
             QueueKind::Classic { home } => Some(home),
             QueueKind::Quorum { shard } => self.links.shard_leader(shard),
         }
+    }
+
+    /// This broker is, and not one of the others.
+    pub fn is_short_of_memory(&self) -> bool {
+        self.links.budget().is_short(true)
     }
 
     /// What some broker of the cluster is short of, so that publishers have to wait; see

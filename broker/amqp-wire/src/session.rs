@@ -260,6 +260,13 @@ impl Session {
         }
     }
 
+    /// Bytes of contents that have not come whole, over all channels. They do not hold on to any input
+    /// afterwards but to those bytes.
+    pub fn unfinished_bytes(&mut self) -> usize {
+        let channels = self.channels.values_mut();
+        channels.map(Channel::unfinished_bytes).sum()
+    }
+
     // --- time ---
 
     /// Bytes went out: no heartbeat is needed for a while.

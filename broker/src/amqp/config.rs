@@ -32,6 +32,15 @@ pub struct Config {
     /// `millrace.amqp.replies.bytes.max`: direct replies that wait for one connection; what comes above it
     /// is dropped.
     pub replies_bytes_max: usize,
+    /// `millrace.amqp.contents.bytes`: bytes of frames and messages that have not come whole, over all
+    /// connections. When it is used up one connection at a time goes on with its own.
+    pub contents_bytes_max: usize,
+    /// `millrace.amqp.contents.stall.ms`: longest time in which a client sends less than 64 KiB of a message
+    /// that it has begun. Its connection is closed then.
+    pub contents_stall: Duration,
+    /// `millrace.amqp.full.stall.ms`: the same while `contents_bytes_max` is used up, and the longest time
+    /// in which a client takes less than 64 KiB of what is sent to it while the broker is short of memory.
+    pub full_stall: Duration,
     /// `millrace.amqp.product` and `millrace.amqp.version`: what clients read in the server properties
     /// before they use RabbitMQ's extensions.
     pub product: String,
@@ -54,6 +63,9 @@ impl Default for Config {
             operation_timeout: Duration::from_secs(30),
             waiting_bytes_max: 4 << 20,
             replies_bytes_max: 16 << 20,
+            contents_bytes_max: 256 << 20,
+            contents_stall: Duration::from_secs(30),
+            full_stall: Duration::from_secs(5),
             product: wire.product,
             version: wire.version,
         }
@@ -95,6 +107,10 @@ impl Config {
                 .setting_or("millrace.amqp.waiting.bytes.max", own.waiting_bytes_max),
             replies_bytes_max: broker
                 .setting_or("millrace.amqp.replies.bytes.max", own.replies_bytes_max),
+            contents_bytes_max: broker
+                .setting_or("millrace.amqp.contents.bytes", own.contents_bytes_max),
+            contents_stall: broker.millis_or("millrace.amqp.contents.stall.ms", own.contents_stall),
+            full_stall: broker.millis_or("millrace.amqp.full.stall.ms", own.full_stall),
             product: text("millrace.amqp.product", own.product),
             version: text("millrace.amqp.version", own.version),
         }

@@ -15,6 +15,7 @@ mod leaving;
 mod operation;
 mod pressure;
 mod replies;
+mod slow;
 mod socket;
 mod topology;
 
@@ -37,11 +38,13 @@ use super::channel::Channel;
 use super::direct_reply::{Inbox, Reply};
 use super::metrics::Metrics;
 use super::topology::Client;
+use crate::net::Progress;
 use crate::queue::{self, ChannelId, Events, Session};
 use clock::Clock;
 use events::Pending;
 pub(super) use operation::Queued;
 use operation::{Operation, Over, Waiting};
+use slow::Contents;
 use socket::{Read, Socket};
 
 /// Output above which a connection stops reading and delivering until it has gone out.
@@ -86,9 +89,12 @@ pub(super) async fn run(
     metrics.connections_opened.inc();
     metrics.connections.inc();
     let (session, events) = front.queues.open();
+    let contents = Contents::new(opened.client.front.contents.claim());
     let connection = Connection {
         wire: opened.wire,
         socket: opened.socket,
+        contents,
+        unread: Progress::default(),
         client: Arc::new(opened.client),
         session,
         routes: routing::Cache::default(),
@@ -113,6 +119,9 @@ pub(super) async fn run(
 struct Connection {
     wire: Wire,
     socket: Socket,
+    contents: Contents,
+    /// How the client takes the output.
+    unread: Progress,
     client: Arc<Client>,
     session: Session,
     routes: routing::Cache,
@@ -147,6 +156,7 @@ enum Woken {
     Queues(Vec<queue::Event>),
     Operation(Over),
     Replies(Vec<Reply>),
+    /// There is room to read on.
     Capacity,
     Deadline,
     Stop,
@@ -189,9 +199,13 @@ impl Connection {
                 }
                 close_by = None;
             }
+            let before = self.wire.output().len();
             if self.socket.try_write(self.wire.output())? {
                 self.wire.sent(self.clock.now_ms());
+                let sent = before - self.wire.output().len();
+                self.unread.moved(sent, tokio::time::Instant::now());
             }
+            self.count_contents();
             if self.has_backlog() {
                 // All output went out at once: there is room for more, and nothing else to wait for.
                 tokio::task::yield_now().await;
@@ -201,7 +215,8 @@ impl Connection {
                 close_by.get_or_insert_with(|| tokio::time::Instant::now() + CLOSE_TIMEOUT);
             }
             let deadline = self.wire.deadline_ms().map(|ms| self.clock.at(ms));
-            let deadline = [close_by, deadline].into_iter().flatten().min();
+            let deadlines = [close_by, deadline, self.slow_deadline()];
+            let deadline = deadlines.into_iter().flatten().min();
             match self.wait(events, stop, deadline).await {
                 Woken::Readable(ready) => {
                     ready?;
@@ -223,6 +238,9 @@ impl Connection {
                 Woken::Replies(replies) => self.replies_arrived(replies),
                 Woken::Capacity => {}
                 Woken::Deadline => {
+                    if let Some(error) = self.too_slow() {
+                        return Err(error);
+                    }
                     if !self.listens() {
                         // A client that is not listened to cannot show that it lives.
                         self.wire.received(self.clock.now_ms());
@@ -267,7 +285,10 @@ impl Connection {
 
     /// Is the socket read, as far as that is not up to the client's own reading?
     fn listens(&self) -> bool {
-        self.hears() && !self.waits_too_much() && self.session.capacity().now_or_never().is_some()
+        self.hears()
+            && self.contents.has_room()
+            && !self.waits_too_much()
+            && self.session.capacity().now_or_never().is_some()
     }
 
     /// Is what the client says taken?
@@ -298,7 +319,8 @@ impl Connection {
         let deliver = self.can_deliver();
         let room = self.wire.output().len() < OUTPUT_BYTES_MAX;
         let capacity = self.session.capacity().now_or_never().is_some();
-        let read = room && capacity && self.hears() && !self.waits_too_much();
+        let contents = self.contents.has_room();
+        let read = room && capacity && contents && self.hears() && !self.waits_too_much();
         let ending = self.is_ending();
         let operations = !self.operations.is_empty();
         let replies = async {
@@ -317,9 +339,10 @@ impl Connection {
             ready = self.socket.readable(), if read => Woken::Readable(ready),
             ready = self.socket.writable(), if output => Woken::Writable(ready),
             happened = events.recv(), if deliver => Woken::Queues(happened),
-            Some(over) = self.operations.next(), if operations => Woken::Operation(over),
+            Some(over) = self.operations.next(), if operations && room => Woken::Operation(over),
             arrived = replies, if deliver => Woken::Replies(arrived),
             () = self.session.capacity(), if !capacity => Woken::Capacity,
+            () = self.contents.admit(), if !contents => Woken::Capacity,
             () = timer => Woken::Deadline,
             () = stop.cancelled(), if !ending => Woken::Stop,
         }

@@ -6,6 +6,7 @@ mod errors;
 mod messages;
 mod pressure;
 mod replies;
+mod slow;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ impl Fixture {
         };
         let metrics = Metrics::default();
         let front = Arc::new(Front {
+            contents: crate::net::Room::new(config.contents_bytes_max),
             config,
             metadata,
             queues: Queues::start(parts).unwrap(),

@@ -25,6 +25,7 @@ pub(crate) fn default_bytes() -> usize {
 }
 
 /// The count. Relaxed throughout: a mark passed a moment late does no harm.
+#[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicUsize,
     bytes_max: usize,
@@ -33,6 +34,7 @@ pub(crate) struct Budget {
 }
 
 /// What one holder has counted in; counts it out when dropped.
+#[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
     bytes: usize,

@@ -13,7 +13,7 @@ pub(crate) use crate::clock::wall_ms as now_ms;
 /// classic one may have unwritten.
 pub(crate) const UNLIMITED_PREFETCH: u32 = 2_000;
 
-/// How much of what a consumer without prefetch limit was given may be unwritten; 0 = no limit.
+/// How much of what a consumer was given may be unwritten; 0 = no limit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Window {
     pub(crate) deliveries: u32,
@@ -138,17 +138,13 @@ pub(crate) fn stats(machine: &Machine, now_ms: i64) -> Stats {
 }
 
 fn attach(session: SessionKey, resume: &Resume, window: Window) -> Attach {
-    let unlimited = resume.prefetch == 0;
     Attach {
         key: key_of(session, resume.consumer),
         exclusive: resume.exclusive,
         prefetch: resume.prefetch,
-        window: if unlimited { window.deliveries } else { 0 },
-        window_bytes: if unlimited || resume.no_ack {
-            window.bytes
-        } else {
-            0
-        },
+        // Settling one that needs no acknowledgement says that it is written.
+        window: if resume.no_ack { 0 } else { window.deliveries },
+        window_bytes: window.bytes,
         priority: resume.priority,
     }
 }

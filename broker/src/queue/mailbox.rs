@@ -1,19 +1,27 @@
 //! Where hosts put what a session has to hear. One lock and one wake-up per batch, not per message.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
+use super::budget::{Budget, Share};
 use super::protocol::{Reply, Response};
 
 /// Bounded by what the session asked for: confirms by its publishes in flight, deliveries by the
-/// windows of its consumers.
-#[derive(Default)]
+/// windows of its consumers. Deliveries count in the budget until they are written.
 pub(crate) struct Mailbox {
-    waiting: Mutex<Vec<Response>>,
+    budget: Arc<Budget>,
+    waiting: Mutex<Vec<Waiting>>,
     arrived: Notify,
     calls: Mutex<Calls>,
+}
+
+pub(crate) struct Waiting {
+    pub(crate) response: Response,
+    /// What its messages take, if it has any.
+    pub(crate) share: Option<Arc<Share>>,
 }
 
 #[derive(Default)]
@@ -23,19 +31,40 @@ struct Calls {
 }
 
 impl Mailbox {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
+        Self {
+            budget,
+            waiting: Mutex::default(),
+            arrived: Notify::new(),
+            calls: Mutex::default(),
+        }
+    }
+
     /// Replies of calls go straight to their callers; the rest waits for the events' reader.
     pub(crate) fn put(&self, responses: impl IntoIterator<Item = Response>) {
         let mut waiting = self.waiting.lock();
         for response in responses {
             match response {
                 Response::Called { call, reply } => self.answer(call, reply),
-                other => waiting.push(other),
+                response => {
+                    let share = self.share_of(&response);
+                    waiting.push(Waiting { response, share });
+                }
             }
         }
         if !waiting.is_empty() {
             drop(waiting);
             self.arrived.notify_one();
         }
+    }
+
+    fn share_of(&self, response: &Response) -> Option<Arc<Share>> {
+        let Response::Deliver { deliveries, .. } = response else {
+            return None;
+        };
+        let mut share = Share::of(&self.budget);
+        share.set(deliveries.iter().map(|d| d.message.memory_bytes()).sum());
+        Some(Arc::new(share))
     }
 
     /// Number for a new call and where its reply arrives.
@@ -61,7 +90,7 @@ impl Mailbox {
     }
 
     /// Everything that waits; waits for the first. Cancel-safe.
-    pub(crate) async fn take(&self) -> Vec<Response> {
+    pub(crate) async fn take(&self) -> Vec<Waiting> {
         loop {
             let waiting = std::mem::take(&mut *self.waiting.lock());
             if !waiting.is_empty() {
@@ -71,7 +100,10 @@ impl Mailbox {
         }
     }
 
-    pub(crate) fn try_take(&self) -> Vec<Response> {
+    pub(crate) fn try_take(&self) -> Vec<Waiting> {
         std::mem::take(&mut *self.waiting.lock())
     }
 }
+
+#[cfg(test)]
+mod tests;

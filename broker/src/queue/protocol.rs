@@ -83,7 +83,7 @@ pub enum Op {
         positions: Vec<u64>,
         outcome: Outcome,
     },
-    /// Deliveries written to the socket: opens the window of a consumer without prefetch limit.
+    /// Deliveries written to the socket: opens the consumer's window.
     Written {
         consumer: u32,
         count: u32,

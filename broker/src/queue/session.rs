@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::Error;
+use super::budget::Share;
 use super::inflight::Inflight;
 use super::links::{Batch, Host, Links};
 use super::mailbox::Mailbox;
@@ -52,6 +53,8 @@ pub struct Delivery {
     pub redelivered: bool,
     /// For the `x-delivery-count` header: 0 = leave it out.
     pub delivery_count: u32,
+    /// Counts in the memory of the queues until all that came with it is written.
+    _share: Option<Arc<Share>>,
 }
 
 #[derive(Clone, Debug)]
@@ -145,7 +148,6 @@ struct Attached {
 struct Served {
     channel: ChannelId,
     no_ack: bool,
-    windowed: bool,
 }
 
 pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
@@ -155,7 +157,7 @@ pub(super) fn open(links: Arc<Links>) -> (Session, Events) {
     };
     let shared = Arc::new(Shared {
         key,
-        mailbox: Mailbox::default(),
+        mailbox: Mailbox::new(links.budget().clone()),
         consumers: Mutex::default(),
         publishes: Mutex::new(Publishes::new()),
         inflight: Arc::new(Inflight::new(
@@ -382,7 +384,6 @@ impl Shared {
         Some(Served {
             channel: attached.channel,
             no_ack: attached.resume.no_ack,
-            windowed: attached.resume.prefetch == 0,
         })
     }
 
@@ -445,7 +446,7 @@ impl Attached {
 /// Marks, in place of a prefetch, what stands for gets.
 const GETTER: u32 = u32::MAX;
 
-fn delivery(consumer: Consumer, delivered: Delivered) -> Delivery {
+fn delivery(consumer: Consumer, delivered: Delivered, share: Option<Arc<Share>>) -> Delivery {
     Delivery {
         receipt: Receipt {
             consumer,
@@ -454,5 +455,6 @@ fn delivery(consumer: Consumer, delivered: Delivered) -> Delivery {
         message: delivered.message,
         redelivered: delivered.redelivered,
         delivery_count: delivered.delivery_count,
+        _share: share,
     }
 }

@@ -9,6 +9,9 @@ use crate::method::{Method, basic};
 /// Bytes reserved for a body before they have come, at most.
 const RESERVE_AHEAD_MAX: usize = 256 * 1024;
 
+/// What a content under way counts beside the bytes of its body.
+const CONTENT_BYTES: usize = 1024;
+
 #[derive(Debug, Default)]
 pub(super) struct Channel {
     state: State,
@@ -80,6 +83,32 @@ impl Channel {
             method.name()
         );
         Err(Exception::new(ReplyCode::UnexpectedFrame, text))
+    }
+
+    /// Bytes of a content that has not come whole; it does not hold on to the input that it came in
+    /// afterwards.
+    pub(super) fn unfinished_bytes(&mut self) -> usize {
+        let own = |publish: &mut basic::Publish| {
+            publish.exchange = publish.exchange.as_str().into();
+            publish.routing_key = publish.routing_key.as_str().into();
+        };
+        match &mut self.state {
+            State::Header(publish) => {
+                own(publish);
+                CONTENT_BYTES
+            }
+            State::Body {
+                publish,
+                properties,
+                received,
+                ..
+            } => {
+                own(publish);
+                *properties = Bytes::copy_from_slice(properties);
+                CONTENT_BYTES + properties.len() + received.len()
+            }
+            State::Open | State::Deaf | State::Leaving | State::Closing => 0,
+        }
     }
 
     pub(super) fn publish(&mut self, publish: basic::Publish) {

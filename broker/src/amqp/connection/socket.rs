@@ -54,9 +54,6 @@ impl Socket {
 
     /// Appends what is there to the input. Never waits.
     pub(super) fn try_read(&mut self) -> io::Result<Read> {
-        if self.input.is_empty() {
-            self.input = BytesMut::new();
-        }
         SCRATCH.with_borrow_mut(|scratch| match self.stream.try_read(scratch) {
             Ok(0) => Ok(Read::End),
             Ok(len) => {
@@ -67,6 +64,15 @@ impl Socket {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Read::Nothing),
             Err(error) => Err(error),
         })
+    }
+
+    /// A small rest of the input does not hold on to all that was read with it.
+    pub(super) fn trim_input(&mut self) {
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        } else if self.input.len() < READ_LEN / 4 {
+            self.input = BytesMut::from(&self.input[..]);
+        }
     }
 
     /// Writes as much of `output` as the socket takes. Never waits; `true` if anything went out.

@@ -134,7 +134,7 @@ impl Session {
                     if !no_ack {
                         shared.delivered(consumer.0, [delivered.position]);
                     }
-                    Ok(Some((delivery(consumer, delivered), left)))
+                    Ok(Some((delivery(consumer, delivered, None), left)))
                 }
                 Ok(Reply::SingleActiveConsumer) => {
                     Err(Error::SingleActiveConsumer(queue.name.clone()))

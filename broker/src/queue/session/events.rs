@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Consumer, Event, Shared, delivery};
+use crate::queue::budget::Share;
 use crate::queue::links::{Batch, Host, Links};
+use crate::queue::mailbox::Waiting;
 use crate::queue::protocol::{Delivered, Op, Outcome, Request, Response};
 
 /// The hearing half.
@@ -31,8 +33,7 @@ impl Events {
     }
 
     /// What has happened since the last call, in order; waits for the first event. Calling it again
-    /// states that everything given before is on the socket: that opens the windows of consumers without
-    /// prefetch limit and settles what `no_ack` consumers got. Cancel-safe.
+    /// states that everything given before is on the socket: that opens the windows of consumers and settles what `no_ack` consumers got. Cancel-safe.
     pub async fn recv(&mut self) -> Vec<Event> {
         self.written();
         loop {
@@ -94,9 +95,9 @@ impl Events {
         }
     }
 
-    fn translate(&mut self, responses: Vec<Response>) -> Vec<Event> {
+    fn translate(&mut self, responses: Vec<Waiting>) -> Vec<Event> {
         let mut events = Vec::new();
-        for response in responses {
+        for Waiting { response, share } in responses {
             match response {
                 Response::Confirmed { publishes } => {
                     self.shared
@@ -113,7 +114,7 @@ impl Events {
                 Response::Deliver {
                     consumer,
                     deliveries,
-                } => events.extend(self.deliver(consumer, deliveries)),
+                } => events.extend(self.deliver(consumer, deliveries, share.as_ref())),
                 Response::Cancelled {
                     consumer,
                     by_client,
@@ -125,23 +126,26 @@ impl Events {
         events
     }
 
-    fn deliver(&mut self, consumer: u32, deliveries: Vec<Delivered>) -> Option<Event> {
+    fn deliver(
+        &mut self,
+        consumer: u32,
+        deliveries: Vec<Delivered>,
+        share: Option<&Arc<Share>>,
+    ) -> Option<Event> {
         let positions = deliveries.iter().map(|d| d.position);
         let served = self.shared.delivered(consumer, positions)?;
-        if served.no_ack || served.windowed {
-            let unwritten = self.unwritten.entry(consumer).or_default();
-            unwritten.count += u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
-            if served.no_ack {
-                let positions = deliveries.iter().map(|d| d.position);
-                unwritten.positions.extend(positions);
-            }
+        let unwritten = self.unwritten.entry(consumer).or_default();
+        unwritten.count += u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
+        if served.no_ack {
+            let positions = deliveries.iter().map(|d| d.position);
+            unwritten.positions.extend(positions);
         }
         let deliveries = deliveries.into_iter();
         Some(Event::Delivered {
             channel: served.channel,
             consumer: Consumer(consumer),
             deliveries: deliveries
-                .map(|delivered| delivery(Consumer(consumer), delivered))
+                .map(|delivered| delivery(Consumer(consumer), delivered, share.cloned()))
                 .collect(),
         })
     }
