@@ -112,10 +112,18 @@ impl<'a> Frames<'a> {
     }
 
     /// Reads at least a part of a length; false when the client has closed. A connection between
-    /// requests holds no buffer.
+    /// requests holds no buffer, and its client may be silent as long as it likes.
     async fn read_beginning(&mut self) -> Result<bool, FrameError> {
-        if self.buf.is_empty() {
+        while self.buf.is_empty() {
             self.from.readable().await?;
+            self.buf.reserve(READ_BYTES);
+            let mut to = (&mut self.buf).limit(READ_BYTES);
+            match self.from.try_read_buf(&mut to) {
+                Ok(read) => return Ok(read > 0),
+                // A socket of which all was read by the last byte still counts as readable.
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.buf = BytesMut::new(),
+                Err(e) => return Err(e.into()),
+            }
         }
         Ok(self.read(READ_BYTES).await? > 0)
     }

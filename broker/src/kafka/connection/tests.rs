@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use kafka_wire::messages::{api_versions, metadata};
 use kafka_wire::{ApiKey, ErrorCode, Str};
+use tokio::time::timeout;
 
 use crate::kafka::testing::{self, Client, frame};
 
@@ -140,6 +143,21 @@ async fn clients_that_announce_and_do_not_send_hold_up_nobody() {
     assert_eq!(client.call(4, &named()).await.error_code, 0);
     // At least those without which the room is full.
     silent.remove(0).closed().await;
+}
+
+#[tokio::test]
+async fn a_client_that_is_silent_behind_a_large_request_is_not_let_go() {
+    let server = testing::serve("millrace.kafka.frame.stall.ms=20").await;
+    let mut client = Client::connect(&server).await;
+    // Larger than one read, so that the last read takes all that there is and no less than it asks for.
+    let large = api_versions::Request {
+        client_software_version: Str::from("1".repeat(30_000)),
+        ..named()
+    };
+    assert_eq!(client.call(4, &large).await.error_code, 0);
+    let stalls = Duration::from_millis(200);
+    assert!(timeout(stalls, client.closed()).await.is_err());
+    assert_eq!(client.call(4, &named()).await.error_code, 0);
 }
 
 #[tokio::test]
