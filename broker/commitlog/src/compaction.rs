@@ -99,6 +99,8 @@ pub struct Compaction {
     pub(crate) index_interval_bytes: u64,
     pub(crate) descriptors: Arc<Descriptors>,
     pub(crate) now_ms: i64,
+    /// Raised by each cut of the log.
+    pub(crate) generation: u64,
     /// Part of the log that is new, 0 to 1.
     pub(crate) dirty_ratio: f64,
 }
@@ -109,6 +111,8 @@ pub struct Compacted {
     pub(crate) groups: Vec<Group>,
     /// Below it each key is there once.
     pub(crate) clean_to: Offset,
+    /// Of the log that was read.
+    pub(crate) generation: u64,
 }
 
 /// Segments that become one.
@@ -161,6 +165,7 @@ impl Compaction {
         Ok(Some(Compacted {
             groups,
             clean_to: newest.upto(),
+            generation: self.generation,
         }))
     }
 

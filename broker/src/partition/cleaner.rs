@@ -25,7 +25,7 @@ pub(super) struct Pending {
     pub compaction: Compaction,
     /// Last offset of each idempotent producer.
     pub producers: HashMap<i64, Offset>,
-    /// Set when the log is not to be compacted any more.
+    /// Set when the log is not to be compacted any more; tells this compaction from others.
     pub stop: Arc<AtomicBool>,
     pub mailbox: Mailbox,
     pub partition: TopicPartition,
@@ -76,14 +76,22 @@ impl Cleaner {
 impl Queue {
     fn work(&self, keys_bytes_max: usize) {
         while let Some(pending) = self.next() {
-            let outcome = pending.compaction.run(&Means {
+            // One that was stopped while it waited touches nothing, and ends as every other does.
+            let stopped = pending.stop.load(Ordering::Relaxed);
+            let means = Means {
                 codec: &Payloads,
                 keys_bytes_max,
                 producers: pending.producers,
                 stop: &pending.stop,
-            });
+            };
+            let outcome = if stopped {
+                Ok(None)
+            } else {
+                pending.compaction.run(&means)
+            };
             pending.mailbox.send(Job::Compacted {
                 partition: pending.partition,
+                stop: pending.stop,
                 outcome,
             });
         }
@@ -95,7 +103,6 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state.pending.retain(|p| !p.stop.load(Ordering::Relaxed));
             let dirtiest = state
                 .pending
                 .iter()
@@ -124,8 +131,6 @@ impl Codec for Payloads {
     fn inflate(&self, batch: &Batch) -> io::Result<Bytes> {
         match batch.header.compression() {
             0 => Ok(batch.payload()),
-            // Without records there is nothing compressed either.
-            _ if batch.header.record_count == 0 => Ok(Bytes::new()),
             codec => {
                 let bytes_max = inflate::bytes_max(batch.bytes.len());
                 inflate::inflate(codec, &batch.payload(), bytes_max).map_err(io::Error::other)

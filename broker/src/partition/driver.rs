@@ -18,7 +18,7 @@ mod watermark;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
 
@@ -89,6 +89,8 @@ pub(super) enum Job {
     },
     Compacted {
         partition: TopicPartition,
+        /// Of the compaction that has ended.
+        stop: Arc<AtomicBool>,
         /// `None` when it was stopped.
         outcome: Result<Option<commitlog::Compacted>, commitlog::Error>,
     },
@@ -333,9 +335,13 @@ impl Driver {
                 let used = hosted.fetched(epoch, fetched, now_ms);
                 let _unheard = done.send(used);
             }),
-            Job::Compacted { partition, outcome } => {
-                self.with(partition, |hosted| hosted.compacted(outcome, now_ms));
-            }
+            Job::Compacted {
+                partition,
+                stop,
+                outcome,
+            } => self.with(partition, |hosted| {
+                hosted.compacted(&stop, outcome, now_ms);
+            }),
             Job::Suspected { partition, offset } => self.suspected(partition, offset, now_ms),
             Job::Synced { partition, outcome } => {
                 self.with(partition, |hosted| hosted.synced(outcome, now_ms));

@@ -123,7 +123,6 @@ impl Rewrite<'_> {
             kept
         };
         let bytes = match header.compression() {
-            // Nothing is not compressed.
             codec if codec != 0 && !kept.is_empty() => {
                 let deflated = self.means.codec.deflate(codec, kept.payload());
                 kept.build(&deflated.map_err(Error::io("compress records of", segment.path()))?)

@@ -320,6 +320,28 @@ fn log_that_was_cut_meanwhile_keeps_what_it_has() {
 }
 
 #[test]
+fn log_that_was_cut_and_filled_again_meanwhile_keeps_what_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = open(dir.path(), config());
+    append(&mut log, 1, &[("a", Some("1"))]);
+    close_segment(&mut log);
+    append(&mut log, 1, &[("a", Some("2"))]);
+    append(&mut log, 1, &[("b", Some("old"))]);
+    close_segment(&mut log);
+    append(&mut log, 1, &[("c", Some("old"))]);
+    log.sync().unwrap();
+    let task = log.begin_compaction(Offset(4), 10).unwrap().unwrap();
+    let done = task.run(&means(&AtomicBool::new(false))).unwrap().unwrap();
+    log.truncate_to(Offset(2)).unwrap();
+    append(&mut log, 1, &[("b", Some("new"))]);
+    close_segment(&mut log);
+    append(&mut log, 1, &[("c", Some("new"))]);
+    let before = records(&mut log);
+    log.finish_compaction(done).unwrap();
+    assert_eq!(records(&mut log), before);
+}
+
+#[test]
 fn what_is_cut_off_is_new_when_it_comes_again() {
     let dir = tempfile::tempdir().unwrap();
     let mut log = open(dir.path(), config());

@@ -68,12 +68,13 @@ impl Log {
             index_interval_bytes: self.config.index_interval_bytes,
             descriptors: self.config.resources.descriptors.clone(),
             now_ms,
+            generation: self.shared().lock_synced().generation,
             dirty_ratio,
         }))
     }
 
     /// Puts the new segments in the place of the old ones. Does nothing when one of those is not there
-    /// any more as it was: truncated, or deleted by retention.
+    /// any more as it was: the log was cut, or retention has deleted it.
     ///
     /// # Errors
     /// [`Error::Io`]. When it fails half way the log is poisoned, and opening it anew goes on from
@@ -95,8 +96,8 @@ impl Log {
             .clone()
             .zip(segments.iter().skip(first))
             .all(|(old, now)| Arc::ptr_eq(old, now));
-        // The active one is closed again when a truncation had made it active.
-        if !same || first + count >= segments.len() || self.end_offset() < done.clean_to {
+        // A segment that was cut may have been filled again, with other records, and closed.
+        if !same || done.generation != self.shared().lock_synced().generation {
             return install::abandon(&dir);
         }
         for segment in old.clone() {

@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{
-    CRC_FROM, DELETE_HORIZON, HEADER_BYTES, Header, Invalid, PREFIX_BYTES, crc_of, record::Frame,
-    varint,
+    COMPRESSION_MASK, CRC_FROM, DELETE_HORIZON, HEADER_BYTES, Header, Invalid, PREFIX_BYTES,
+    crc_of, record::Frame, varint,
 };
 use crate::Offset;
 
@@ -143,7 +143,8 @@ impl Kept {
     }
 
     /// Seals the batch anew around `payload`: [`Self::payload`], compressed with the codec of the
-    /// batch. It spans the offsets it did, with or without records.
+    /// batch. It spans the offsets it did, with or without records; without, it is not compressed, as
+    /// clients would try to inflate nothing.
     pub fn build(&self, payload: &[u8]) -> Bytes {
         let max_timestamp = if self.header.is_log_append_time() || self.is_empty() {
             self.header.max_timestamp
@@ -158,7 +159,11 @@ impl Kept {
         bytes.put_i32(h.leader_epoch.0);
         bytes.put_i8(h.magic);
         bytes.put_u32(0);
-        bytes.put_i16(h.attributes);
+        bytes.put_i16(if self.is_empty() {
+            h.attributes & !COMPRESSION_MASK
+        } else {
+            h.attributes
+        });
         bytes.put_i32(h.last_offset_delta);
         bytes.put_i64(h.base_timestamp);
         bytes.put_i64(max_timestamp);
@@ -230,6 +235,13 @@ mod tests {
         );
         assert_eq!(records(&none), []);
         assert_eq!(none.header.next_offset(), Offset(12));
+    }
+
+    #[test]
+    fn batch_without_records_is_not_compressed() {
+        let mut before = kept(&batch(&[("a", Some("1"))]), |_| false);
+        before.header.attributes |= 4;
+        assert_eq!(rebuilt(&before).header.compression(), 0);
     }
 
     #[test]

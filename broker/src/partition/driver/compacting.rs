@@ -15,10 +15,17 @@ use crate::partition::{cleaner::Pending, clock};
 pub(super) struct Compacting(Option<Arc<AtomicBool>>);
 
 impl Compacting {
-    pub(super) fn stop(&mut self) {
-        if let Some(stop) = self.0.take() {
+    /// Ends it soon. It is under way until the cleaner has said so: two of one log write the same files.
+    pub(super) fn stop(&self) {
+        if let Some(stop) = &self.0 {
             stop.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The cleaner has said so of the one with this `stop`. False when that was begun before the log was
+    /// last opened.
+    fn end(&mut self, stop: &Arc<AtomicBool>) -> bool {
+        self.0.take_if(|ours| Arc::ptr_eq(ours, stop)).is_some()
     }
 }
 
@@ -55,10 +62,19 @@ impl Hosted {
     }
 
     /// The cleaner is through with the log.
-    pub(super) fn compacted(&mut self, outcome: Result<Option<Compacted>, Error>, now_ms: i64) {
-        self.compacting.0 = None;
+    pub(super) fn compacted(
+        &mut self,
+        stop: &Arc<AtomicBool>,
+        outcome: Result<Option<Compacted>, Error>,
+        now_ms: i64,
+    ) {
+        if !self.compacting.end(stop) {
+            return;
+        }
         let finished = match outcome {
             Ok(Some(done)) => self.log.finish_compaction(done),
+            // The log was cut while it was read: that it ended early is no damage.
+            Err(_) if stop.load(Ordering::Relaxed) => return,
             Ok(None) => return,
             Err(error) => {
                 self.not_compacted(&error);

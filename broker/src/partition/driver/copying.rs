@@ -88,6 +88,7 @@ impl Hosted {
             "log parted from the leader's and is cut"
         );
         watermark::forget(&self.directory);
+        self.compacting.stop();
         self.log.truncate_to(to)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
@@ -103,6 +104,7 @@ impl Hosted {
         );
         producers::forget(&self.directory);
         watermark::forget(&self.directory);
+        self.compacting.stop();
         self.log.reset_to(start)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
