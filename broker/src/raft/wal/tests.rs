@@ -287,6 +287,20 @@ async fn proposals_wait_while_too_much_waits_to_be_written() {
 }
 
 #[tokio::test]
+async fn what_a_log_that_has_failed_refuses_keeps_no_proposal_waiting() {
+    let dir = tempfile::tempdir().expect("directory");
+    with_wal(dir.path(), async |wal| {
+        let too_large = entry(0, 1, 2 * FILE_BYTES).0;
+        let failed = wal.write_durably(vec![too_large]).await;
+        assert!(failed.is_err());
+        let refused = wal.write_durably(vec![entry(0, 1, WAITING_BYTES_MAX).0]);
+        assert!(refused.await.is_err());
+        assert_eq!(wal.admits(GROUP).now_or_never(), Some(true));
+    })
+    .await;
+}
+
+#[tokio::test]
 #[ignore = "fills the file system of TMPDIR: mount one of some 24 MB there"]
 async fn a_full_disk_is_known_while_there_is_room_for_votes_and_waited_for_after_that() {
     let dir = tempfile::tempdir().expect("directory");

@@ -114,9 +114,17 @@ impl Writer {
                 done(outcome.map_err(|e| io::Error::new(e.kind(), e.to_string())));
             }
             if outcome.is_err() {
-                refuse(waiting);
+                self.refuse(waiting);
                 return;
             }
+        }
+    }
+
+    /// Whoever waits for the backlog to shrink must hear of it, too: what he offers then is refused.
+    fn refuse(&self, waiting: &mpsc::Receiver<Request>) {
+        while let Ok(Request::Write { records, done }) = waiting.recv() {
+            self.backlog.drain(bytes_of(&records));
+            done(Err(stopped()));
         }
     }
 
@@ -378,11 +386,5 @@ impl Round {
             }
         }
         round
-    }
-}
-
-fn refuse(waiting: &mpsc::Receiver<Request>) {
-    while let Ok(Request::Write { done, .. }) = waiting.recv() {
-        done(Err(stopped()));
     }
 }
