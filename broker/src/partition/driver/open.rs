@@ -140,11 +140,18 @@ impl Hosted {
 
 fn set_aside(partition: TopicPartition, directory: &Path) -> Result<(), Error> {
     let aside = directory.with_extension(format!("damaged-{}", clock::wall_ms()));
-    std::fs::rename(directory, &aside).map_err(|source| Error::Io {
-        doing: "set aside",
-        path: directory.into(),
-        source,
-    })?;
+    match std::fs::rename(directory, &aside) {
+        Ok(()) => {}
+        // By an earlier try, behind which no new log could be made.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => {
+            return Err(Error::Io {
+                doing: "set aside",
+                path: directory.into(),
+                source,
+            });
+        }
+    }
     tracing::warn!(
         %partition,
         aside = %aside.display(),
