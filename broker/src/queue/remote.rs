@@ -212,8 +212,8 @@ impl Remote {
         }
     }
 
-    /// Batches of another broker for classic queues here, of a frame of `whole` bytes. Ends when their drivers have taken them: that
-    /// bounds what one broker may have waiting here to a frame.
+    /// Batches of another broker for classic queues here, of a frame of `whole` bytes. Ends when their
+    /// drivers have taken them: that bounds what one broker may have waiting here to a frame.
     fn take(&self, from: BrokerId, batches: Batches, whole: usize) -> oneshot::Receiver<()> {
         let links = &self.0.links;
         let (arrived, taken) = Arrived::new(links.budget().clone());

@@ -166,11 +166,11 @@ impl Formation {
         };
         let voters = self.members.voters.iter().copied();
         let voters: Vec<_> = voters.filter(|id| *id != this && missing(id)).collect();
-        let now = Some((has_begun, voters));
-        if *told == now {
+        let now = (has_begun, voters);
+        if told.as_ref() == Some(&now) {
             return;
         }
-        let voters = now.as_ref().map(|(_, voters)| voters);
+        let (_, voters) = &*told.insert(now);
         let group = self.group.0;
         if has_begun {
             tracing::warn!(
@@ -185,7 +185,6 @@ impl Formation {
                 "no voter that has answered knows the group: it begins once these have answered, since one of them may hold its log; start them"
             );
         }
-        *told = now;
     }
 
     async fn ask(&self) -> BTreeMap<BrokerId, Standing> {

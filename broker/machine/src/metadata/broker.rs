@@ -16,8 +16,9 @@ use super::partition;
 /// The incarnation names the data directory. With another one the broker holds nothing of what it had,
 /// and leaves the ISRs that it is alone in as well: it must not lead with an empty log, which its
 /// followers would be cut to. Such partitions are offline until another replica may lead uncleanly, by
-/// `unclean.leader.election.enable` or because somebody asks for it, or the topic is deleted. That includes those that have no other replica, as with Kafka's directory ids
-/// (KIP-858): starting anew at offset 0 would hide the loss from consumers.
+/// `unclean.leader.election.enable` or because somebody asks for it, or the topic is deleted. That
+/// includes those that have no other replica, as with Kafka's directory ids (KIP-858): starting anew at
+/// offset 0 would hide the loss from consumers.
 pub(super) fn register(
     image: &mut Image,
     id: BrokerId,

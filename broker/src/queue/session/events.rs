@@ -33,7 +33,8 @@ impl Events {
     }
 
     /// What has happened since the last call, in order; waits for the first event. Calling it again
-    /// states that everything given before is on the socket: that opens the windows of consumers and settles what `no_ack` consumers got. Cancel-safe.
+    /// states that everything given before is on the socket: that opens the windows of consumers and
+    /// settles what `no_ack` consumers got. Cancel-safe.
     pub async fn recv(&mut self) -> Vec<Event> {
         self.written();
         loop {
