@@ -39,7 +39,8 @@ pub struct Config {
     pub cleaners: usize,
     /// `log.cleaner.dedupe.buffer.size`: bytes of keys that all of them hold.
     pub cleaner_keys_bytes_max: usize,
-    /// `log.cleaner.backoff.ms`: between looks for logs to compact.
+    /// `log.cleaner.backoff.ms`: between looks for logs to compact; without end where
+    /// `log.cleaner.enable` is false.
     pub compact_every_ms: i64,
 }
 
@@ -71,6 +72,8 @@ impl Default for Config {
 
 impl Config {
     pub fn of(config: &crate::Config) -> Self {
+        let enable = "log.cleaner.enable";
+        let compacts = config.setting(enable).is_none() || config.is_set(enable);
         let d = Self::default();
         Self {
             drivers: config
@@ -98,9 +101,13 @@ impl Config {
             cleaners: config.setting_or("log.cleaner.threads", d.cleaners).max(1),
             cleaner_keys_bytes_max: config
                 .setting_or("log.cleaner.dedupe.buffer.size", d.cleaner_keys_bytes_max),
-            compact_every_ms: config
-                .setting_or("log.cleaner.backoff.ms", d.compact_every_ms)
-                .max(1),
+            compact_every_ms: if compacts {
+                config
+                    .setting_or("log.cleaner.backoff.ms", d.compact_every_ms)
+                    .max(1)
+            } else {
+                i64::MAX
+            },
         }
     }
 }

@@ -245,7 +245,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
     let now_ms = context.clock.now_ms();
     let mut driver = Driver {
         sweep_at_ms: now_ms + context.config.sweep_ms,
-        compact_at_ms: now_ms + context.config.compact_every_ms,
+        compact_at_ms: now_ms.saturating_add(context.config.compact_every_ms),
         context,
         mailbox,
         hosted: HashMap::new(),
@@ -466,7 +466,7 @@ impl Driver {
             }
         }
         if now_ms >= self.compact_at_ms {
-            self.compact_at_ms = now_ms + self.context.config.compact_every_ms;
+            self.compact_at_ms = now_ms.saturating_add(self.context.config.compact_every_ms);
             for hosted in self.hosted.values_mut() {
                 if hosted.settings().topic().compact {
                     hosted.compact(now_ms);

@@ -76,3 +76,19 @@ async fn every_replica_of_a_compacted_topic_keeps_the_newest_of_each_key() {
         assert!(left.len() < 10, "{left:?}");
     }
 }
+
+#[test]
+fn nothing_is_compacted_where_the_cleaner_is_disabled() {
+    let every_ms = |line: &str| {
+        let text = format!(
+            "node.id=1\ncluster.id=test\nlog.dirs=/nonexistent\n\
+             listeners=KAFKA://127.0.0.1:0,PEER://127.0.0.1:0\n\
+             controller.quorum.voters=1@127.0.0.1:1\n{line}"
+        );
+        Config::of(&crate::Config::parse(&text, &[]).unwrap()).compact_every_ms
+    };
+    assert_eq!(every_ms("log.cleaner.enable=false"), i64::MAX);
+    let default = Config::default().compact_every_ms;
+    assert_eq!(every_ms("log.cleaner.enable=True"), default);
+    assert_eq!(every_ms(""), default);
+}
