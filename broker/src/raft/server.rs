@@ -131,7 +131,13 @@ impl Served {
             }
             PRE_VOTE => {
                 let vote = codec::vote_request(&mut request)?;
+                let asked_for = vote.vote.leader_id.term;
                 let response = self.raft.pre_vote(vote).await.map_err(io::Error::other)?;
+                // A leader that was killed before its disk had what the others have: it restarts, and
+                // cannot be elected. One that leads does not ask for a later term.
+                if !response.vote_granted && asked_for > response.vote.leader_id.term {
+                    self.unseat(from).await?;
+                }
                 codec::put_vote_response(&mut reply, &response);
             }
             SNAPSHOT => return self.receive_snapshot(group, request).await,
@@ -155,15 +161,7 @@ impl Served {
                 }
                 reply.put_u8(u8::from(accepted.is_ok()));
             }
-            // Who holds the sender for the leader would wait for it as long as it answers.
-            LEADERLESS => {
-                let held = self.raft.current_leader().await == Some(node_id(from));
-                if held {
-                    let standing = self.raft.trigger().elect(true).await;
-                    standing.map_err(io::Error::other)?;
-                }
-                reply.put_u8(u8::from(held));
-            }
+            LEADERLESS => reply.put_u8(u8::from(self.unseat(from).await?)),
             PROBE => {
                 let standing = self.store.standing(*self.part.borrow(), self.original);
                 codec::put_standing(&mut reply, &standing);
@@ -171,6 +169,17 @@ impl Served {
             _ => return Err(Malformed("raft request").into()),
         }
         Ok(reply.freeze())
+    }
+
+    /// Stands for election if `leader`, which leads no more, is held to lead: who holds it to would wait
+    /// for it as long as it answers.
+    async fn unseat(&self, leader: BrokerId) -> io::Result<bool> {
+        let held = self.raft.current_leader().await == Some(node_id(leader));
+        if held {
+            let standing = self.raft.trigger().elect(true).await;
+            standing.map_err(io::Error::other)?;
+        }
+        Ok(held)
     }
 
     fn follows(&self, leader: &Vote) -> bool {

@@ -1,15 +1,23 @@
-//! One durable group on one broker.
+//! One durable group on one broker, and one on three.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
 use model::BrokerId;
+use openraft::raft::VoteRequest;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use uuid::Uuid;
 
+use super::types::Vote;
 use super::{
     Config, Entry, Group, GroupId, Groups, Members, ProposeError, Snapshot, StateMachine,
-    UnknownCommand,
+    UnknownCommand, codec, network,
 };
-use crate::peer::Mesh;
+use crate::peer::{self, Address, Identity, Mesh, Service};
 
 /// Answers each command with its length. After one that begins with `bad` no snapshot can be taken.
 #[derive(Default)]
@@ -49,7 +57,7 @@ impl StateMachine for Lengths {
 const HERE: BrokerId = BrokerId(1);
 
 /// A group of this broker alone, once it leads.
-async fn led(dir: &std::path::Path, config: Config) -> (Groups, Group) {
+async fn led(dir: &Path, config: Config) -> (Groups, Group) {
     let groups = Groups::open(dir, config, Mesh::alone(HERE), ()).expect("opens");
     let members = Members {
         voters: vec![HERE],
@@ -145,7 +153,7 @@ async fn a_full_disk_refuses_commands_and_takes_them_again_when_there_is_room() 
     assert_eq!(refused, ProposeError::NoRoom);
     std::fs::remove_file(&ballast).expect("removed");
     while propose().await == Err(ProposeError::NoRoom) {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(propose().await.as_deref(), Ok(&b"100000"[..]));
     groups.close().await;
@@ -211,4 +219,78 @@ async fn the_largest_command_is_taken_and_a_larger_one_stops_nobody() {
     assert_eq!(propose(1).await.expect("applied"), "1");
     assert!(!*groups.failed().borrow());
     groups.close().await;
+}
+
+const THREE: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
+
+/// A group of three brokers, the first of which is preferred.
+async fn three(dir: &Path) -> [(Mesh, Groups, Group); 3] {
+    let mut listeners = Vec::new();
+    let mut addresses = BTreeMap::new();
+    for broker in THREE {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let (host, port) = (
+            "127.0.0.1".to_owned(),
+            listener.local_addr().expect("bound").port(),
+        );
+        addresses.insert(broker, Address { host, port });
+        listeners.push((broker, listener));
+    }
+    let started = listeners.into_iter().map(|(broker, listener)| {
+        let mut others = addresses.clone();
+        others.remove(&broker);
+        async move {
+            let identity = Identity {
+                broker,
+                cluster_id: "c".to_owned(),
+                incarnation: Uuid::nil(),
+            };
+            let mesh = Mesh::start(identity, peer::Config::default(), vec![listener]);
+            mesh.set_peers(others);
+            let own = dir.join(broker.to_string());
+            std::fs::create_dir(&own).expect("directory");
+            let groups = Groups::open(&own, Config::default(), mesh.clone(), ()).expect("opens");
+            let members = Members {
+                voters: THREE.to_vec(),
+                preferred: THREE[0],
+                original: true,
+            };
+            let group = groups.start_group(GroupId(1), members, Lengths::default());
+            let group = group.await.expect("starts");
+            (mesh, groups, group)
+        }
+    });
+    let started = futures::future::join_all(started).await;
+    started.try_into().unwrap_or_else(|_| unreachable!("three"))
+}
+
+/// It was killed before its own disk had what the others have, and was back before they missed it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_has_forgotten_that_it_leads_and_cannot_be_elected_is_replaced() {
+    let dir = tempfile::tempdir().expect("directory");
+    let brokers = three(dir.path()).await;
+    let [(first, ..), (_, _, second), _] = &brokers;
+    let mut leader = second.leader();
+    let led = leader.wait_for(|leader| *leader == Some(THREE[0]));
+    led.await.expect("the preferred one leads");
+    let replaced = async {
+        loop {
+            let vote = Vote::new(second.status().term + 1, 0);
+            let mut ask = network::request(network::PRE_VOTE, GroupId(1));
+            codec::put_vote_request(&mut ask, &VoteRequest::new(vote, None));
+            let answer = first.call(THREE[1], Service::Raft, ask.freeze()).await;
+            answer.expect("answers");
+            let other = leader.wait_for(|leader| leader.is_some_and(|id| id != THREE[0]));
+            // As often as it would ask.
+            if timeout(Duration::from_millis(100), other).await.is_ok() {
+                return;
+            }
+        }
+    };
+    let in_time = timeout(Duration::from_secs(20), replaced).await;
+    in_time.expect("another one leads");
+    for (mesh, groups, _) in &brokers {
+        groups.close().await;
+        mesh.close();
+    }
 }
