@@ -71,8 +71,9 @@ impl Serve for Request {
             .iter()
             .map(|wanted| Watched::find(front, &image, wanted))
             .collect();
-        let (readers, replies) = (front.roster.readers(), &front.replies);
-        let (polled, claim) = poll::poll(watched, terms, readers, replies, &front.stop).await;
+        let (readers, stop) = (front.roster.readers(), &front.stop);
+        let (requests, replies) = (&front.requests, &front.replies);
+        let (polled, claim) = poll::poll(watched, terms, readers, requests, replies, stop).await;
 
         let lines: Vec<(Key, PartitionData)> = polled
             .into_iter()

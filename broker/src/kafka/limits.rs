@@ -9,7 +9,8 @@ pub struct Limits {
     /// `socket.request.max.bytes`: bytes of one request.
     pub frame_bytes_max: usize,
     /// `millrace.kafka.inflight.bytes`: bytes of requests in memory, all connections together, counted as
-    /// they come. When it is used up, one request at a time still comes in.
+    /// they come. When it is used up, one request at a time still comes in, and fetches wait for no more
+    /// records.
     pub inflight_bytes_max: usize,
     /// `millrace.kafka.reply.bytes`: bytes of replies that their clients have not taken yet, all connections
     /// together. When it is used up fetches wait; one at a time is still served.

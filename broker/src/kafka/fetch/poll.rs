@@ -215,12 +215,13 @@ impl Reading {
 }
 
 /// Reads every partition; then, while there is too little and nothing urgent, reads again those that
-/// have moved, until the client's patience, the room for what was read or the broker's life ends. Waits
-/// before it reads while there is no room for replies. The claim is for the batches.
+/// have moved, until the client's patience, the room for what was read or for further requests, or the
+/// broker's life ends. Waits before it reads while there is no room for replies. The claim is for the batches.
 pub(super) async fn poll(
     watched: Vec<Watched>,
     terms: Terms,
     readers: &Pool,
+    requests: &Room,
     replies: &Arc<Room>,
     stop: &CancellationToken,
 ) -> (Vec<Watched>, Claim) {
@@ -252,11 +253,15 @@ pub(super) async fn poll(
             () = &mut patience => break,
             () = stop.cancelled() => break,
             () = replies.filled(), if reading.total > 0 => break,
+            // The bytes of a request count until it is answered: who only waits must not keep others out.
+            () = requests.filled() => break,
             Some(moved) = moved.next() => moved,
         };
         tokio::select! {
             () = &mut patience => break,
             () = stop.cancelled() => break,
+            // Nor may it keep what it has read while it waits for room to read more.
+            () = replies.filled(), if reading.total > 0 => break,
             () = claim.admit() => {}
         }
         reading = reading.advance(n..n + 1, terms, readers, &mut claim).await;

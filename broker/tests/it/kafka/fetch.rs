@@ -199,3 +199,20 @@ async fn clients_that_do_not_read_hold_up_no_other_and_are_let_go() {
     };
     timeout(LONG, let_go).await.unwrap();
 }
+
+#[tokio::test]
+async fn fetches_that_wait_let_others_in_when_requests_have_no_more_room() {
+    let settings = ["millrace.kafka.inflight.bytes=1"];
+    let cluster = Cluster::start_with(1, &[], &settings).await;
+    create(&cluster, "t", 1, 1, &[]).await;
+    let mut waiting = Vec::new();
+    // One fills the room, one is let in beyond it.
+    for _ in 0..2 {
+        let mut client = Client::connect(&cluster, 0).await;
+        client.send(12, &fetch(0, i32::MAX)).await;
+        waiting.push(client);
+    }
+    let mut client = Client::connect(&cluster, 0).await;
+    let served = client.produce("t", batch(&["x"]));
+    assert_eq!(timeout(LONG, served).await.unwrap().error_code, 0);
+}
