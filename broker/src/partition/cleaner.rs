@@ -1,7 +1,7 @@
 //! Threads that compact logs, the one with the largest new part first.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     sync::{
         Arc,
@@ -46,6 +46,9 @@ struct Queue {
 #[derive(Default)]
 struct State {
     pending: Vec<Pending>,
+    /// Logs that a thread is at. One that was stopped ends later than its log may be opened and compacted
+    /// anew, and two write the same files.
+    busy: HashSet<TopicPartition>,
     closed: bool,
 }
 
@@ -89,6 +92,8 @@ impl Queue {
             } else {
                 pending.compaction.run(&means)
             };
+            self.state.lock().busy.remove(&pending.partition);
+            self.filled.notify_all();
             pending.mailbox.send(Job::Compacted {
                 partition: pending.partition,
                 stop: pending.stop,
@@ -107,13 +112,16 @@ impl Queue {
                 .pending
                 .iter()
                 .enumerate()
+                .filter(|(_, pending)| !state.busy.contains(&pending.partition))
                 .max_by(|(_, a), (_, b)| {
                     let ratio = |p: &Pending| p.compaction.dirty_ratio();
                     ratio(a).total_cmp(&ratio(b))
                 })
                 .map(|(i, _)| i);
             if let Some(i) = dirtiest {
-                return Some(state.pending.swap_remove(i));
+                let pending = state.pending.swap_remove(i);
+                state.busy.insert(pending.partition);
+                return Some(pending);
             }
             self.filled.wait(&mut state);
         }
