@@ -91,7 +91,10 @@ async fn converse(
             },
             () = front.stop.cancelled(), if !draining => draining = true,
             _ = unread.tick(), if !outbox.is_empty() => {
-                if front.replies.is_full() && outbox.is_unread_for(limits.full_stall) {
+                // What it has begun to send holds memory too while it does not read.
+                let in_the_way =
+                    front.replies.is_full() || (front.requests.is_full() && frames.holds_room());
+                if in_the_way && outbox.is_unread_for(limits.full_stall) {
                     return Err(Closed::Unread);
                 }
                 continue;

@@ -52,7 +52,8 @@ pub(super) async fn delete(metadata: &metadata::Handle, queue: &Queue) -> bool {
     match metadata.submit(command).await {
         Ok(_) => true,
         Err(error) => {
-            tracing::warn!(queue = %queue.name, %error, "unused queue is not deleted; it is tried again");
+            // Every second, for as long as there is no leader of the metadata.
+            tracing::debug!(queue = %queue.name, %error, "unused queue is not deleted; it is tried again");
             false
         }
     }

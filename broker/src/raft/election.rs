@@ -65,8 +65,9 @@ pub(super) struct View<'a> {
     /// The last known leader of this term.
     pub(super) leader: Option<BrokerId>,
     pub(super) leading: bool,
-    /// Has voted for itself and waits for the others, or for its own disk.
-    pub(super) campaigning: bool,
+    /// Whom it has voted for, itself perhaps, without a leader having come of it so far: the others, or
+    /// some disk, may not have answered yet.
+    pub(super) voted_for: Option<BrokerId>,
     /// The disk here has no room for entries.
     pub(super) full: bool,
     /// How many voters were found not fit to be offered the leadership of a full disk.
@@ -118,7 +119,8 @@ pub(super) fn decide(view: &View<'_>) -> Step {
             .unwrap_or(0),
     };
     let after = STEP * u32::try_from(turn).unwrap_or(u32::MAX);
-    Step::Campaign(if view.campaigning {
+    // A campaign of its own would take that vote back.
+    Step::Campaign(if view.voted_for.is_some_and(|id| up(&id)) {
         CAMPAIGN + after
     } else {
         after
@@ -189,7 +191,11 @@ pub(super) async fn supervise(
                 preferred: members.preferred,
                 leader: view_leader,
                 leading,
-                campaigning: state == ServerState::Candidate,
+                voted_for: match state {
+                    ServerState::Candidate => Some(this),
+                    // Its own campaign of before a restart is over.
+                    _ => standing_for(&vote).filter(|id| *id != this),
+                },
                 full,
                 passed,
                 offers,
@@ -248,6 +254,12 @@ pub(super) async fn supervise(
             again = (again * 2).min(CAMPAIGN);
         }
     }
+}
+
+/// The candidate of a vote that has not made a leader.
+fn standing_for(vote: &Vote) -> Option<BrokerId> {
+    let given = !vote.committed && vote.leader_id.term > 0;
+    given.then(|| broker_id(vote.leader_id.voted_for))
 }
 
 /// Whether a voter is known to have the whole log of this leader.

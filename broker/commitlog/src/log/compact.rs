@@ -100,8 +100,10 @@ impl Log {
         if !same || done.generation != self.shared().lock_synced().generation {
             return install::abandon(&dir);
         }
-        for segment in old.clone() {
-            segment.detach()?;
+        if let Err(error) = old.clone().try_for_each(Segment::detach) {
+            // Those that were detached are read on as they are, only without their indexes.
+            install::abandon(&dir)?;
+            return Err(error);
         }
         let removed: u64 = old.clone().map(|s| s.size()).sum();
         self.dirty

@@ -94,6 +94,11 @@ impl<'a> Frames<'a> {
         }
     }
 
+    /// Memory is claimed for a request that has begun to come.
+    pub(super) fn holds_room(&self) -> bool {
+        self.claim.bytes() > 0
+    }
+
     /// The client owes nothing while it is not listened to.
     pub(super) fn rest(&mut self) {
         self.progress.rest();

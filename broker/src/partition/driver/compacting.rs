@@ -12,12 +12,16 @@ use crate::partition::{cleaner::Pending, clock};
 
 /// A log's compaction that is under way; dropped, it ends.
 #[derive(Debug, Default)]
-pub(super) struct Compacting(Option<Arc<AtomicBool>>);
+pub(super) struct Compacting {
+    stop: Option<Arc<AtomicBool>>,
+    /// The last one failed, and that was said.
+    failing: bool,
+}
 
 impl Compacting {
     /// Ends it soon. It is under way until the cleaner has said so: two of one log write the same files.
     pub(super) fn stop(&self) {
-        if let Some(stop) = &self.0 {
+        if let Some(stop) = &self.stop {
             stop.store(true, Ordering::Relaxed);
         }
     }
@@ -25,7 +29,7 @@ impl Compacting {
     /// The cleaner has said so of the one with this `stop`. False when that was begun before the log was
     /// last opened.
     fn end(&mut self, stop: &Arc<AtomicBool>) -> bool {
-        self.0.take_if(|ours| Arc::ptr_eq(ours, stop)).is_some()
+        self.stop.take_if(|ours| Arc::ptr_eq(ours, stop)).is_some()
     }
 }
 
@@ -38,7 +42,7 @@ impl Drop for Compacting {
 impl Hosted {
     /// Has the log compacted if that is due.
     pub(super) fn compact(&mut self, now_ms: i64) {
-        if self.compacting.0.is_some() || self.fault.is_some() || self.uncleanable {
+        if self.compacting.stop.is_some() || self.fault.is_some() || self.uncleanable {
             return;
         }
         let upto = self.machine.high_watermark();
@@ -48,7 +52,7 @@ impl Hosted {
             Ok(None) => {}
             Ok(Some(compaction)) => {
                 let stop = Arc::new(AtomicBool::new(false));
-                self.compacting.0 = Some(stop.clone());
+                self.compacting.stop = Some(stop.clone());
                 self.context.cleaner.run(Pending {
                     compaction,
                     producers: self.machine.producers().last_offsets().collect(),
@@ -72,7 +76,10 @@ impl Hosted {
             return;
         }
         let finished = match outcome {
-            Ok(Some(done)) => self.log.finish_compaction(done),
+            Ok(Some(done)) => {
+                self.compacting.failing = false;
+                self.log.finish_compaction(done)
+            }
             // The log was cut while it was read: that it ended early is no damage.
             Err(_) if stop.load(Ordering::Relaxed) => return,
             Ok(None) => return,
@@ -94,6 +101,9 @@ impl Hosted {
     /// What failed for want of room is tried again; a log with records that cannot be read is not.
     fn not_compacted(&mut self, error: &Error) {
         self.uncleanable = !is_of_the_disk(error);
+        if std::mem::replace(&mut self.compacting.failing, true) && !self.uncleanable {
+            return;
+        }
         tracing::error!(
             partition = %self.partition,
             error = error as &dyn std::error::Error,

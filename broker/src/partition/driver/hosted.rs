@@ -21,6 +21,8 @@ use crate::partition::{
     sync::Pending as PendingSync,
 };
 
+/// Ending of the directory of a replica that is gone.
+const REMOVED: &str = "removed";
 /// Milliseconds without a write after which the newest batches leave memory.
 const TAIL_IDLE_MS: i64 = 10_000;
 
@@ -402,9 +404,12 @@ impl Hosted {
     pub(super) fn remove(mut self) {
         self.stop("the partition is gone");
         self.compacting.stop();
-        let directory = self.directory.clone();
+        // Where the cleaner, which may be writing still, does not find it.
+        let directory = self.directory.with_extension(REMOVED);
+        let moved = std::fs::rename(&self.directory, &directory);
         drop(self);
-        if let Err(error) = std::fs::remove_dir_all(&directory) {
+        let removed = moved.and_then(|()| std::fs::remove_dir_all(&directory));
+        if let Err(error) = removed {
             tracing::error!(directory = %directory.display(), %error, "files of a replica are left");
         }
     }

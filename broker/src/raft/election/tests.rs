@@ -20,7 +20,7 @@ const AT_EASE: View<'static> = View {
     preferred: BrokerId(1),
     leader: None,
     leading: false,
-    campaigning: false,
+    voted_for: None,
     full: false,
     passed: 0,
     offers: 0,
@@ -29,16 +29,16 @@ const AT_EASE: View<'static> = View {
 
 /// What broker `this` does when `up` answer and it holds `leader` to lead; broker 1 is preferred.
 fn check(this: i32, up: &[i32], leader: Option<i32>, leading: bool, expected: Step) {
-    check_amid(this, up, leader, leading, (false, 0), expected);
+    check_amid(this, up, leader, leading, (None, 0), expected);
 }
 
-/// As [`check`], while a campaign of its own stands, or after offers of its leadership in vain.
+/// As [`check`], after a vote that has made no leader, or after offers of its leadership in vain.
 fn check_amid(
     this: i32,
     up: &[i32],
     leader: Option<i32>,
     leading: bool,
-    (campaigning, offers): (bool, usize),
+    (voted_for, offers): (Option<i32>, usize),
     expected: Step,
 ) {
     let peers: BTreeMap<_, _> = VOTERS
@@ -50,7 +50,7 @@ fn check_amid(
         this: BrokerId(this),
         leader: leader.map(BrokerId),
         leading,
-        campaigning,
+        voted_for: voted_for.map(BrokerId),
         offers,
         alive: &Alive { peers },
         ..AT_EASE
@@ -73,8 +73,15 @@ fn the_preferred_voter_campaigns_first_and_the_others_in_turn() {
 #[test]
 fn a_campaign_that_stands_is_given_time() {
     let next = |turn| Step::Campaign(CAMPAIGN + STEP * turn);
-    check_amid(1, &[0, 2], None, false, (true, 0), next(0));
-    check_amid(2, &[0, 1], None, false, (true, 0), next(1));
+    check_amid(1, &[0, 2], None, false, (Some(1), 0), next(0));
+    check_amid(2, &[0, 1], None, false, (Some(2), 0), next(1));
+}
+
+#[test]
+fn a_vote_given_to_a_rival_that_lives_is_not_taken_back_at_once() {
+    let next = |after| Step::Campaign(after);
+    check_amid(1, &[0, 2], None, false, (Some(2), 0), next(CAMPAIGN));
+    check_amid(1, &[0], None, false, (Some(2), 0), next(Duration::ZERO));
 }
 
 #[test]
@@ -116,11 +123,11 @@ fn a_leader_hands_over_to_the_preferred_voter_that_is_up() {
 #[test]
 fn a_leader_whose_offer_was_not_taken_offers_to_the_others_in_turn() {
     let offer = |to| Step::HandOver(BrokerId(to), OFFER_AGAIN);
-    check_amid(0, &[1, 2], Some(0), true, (false, 1), offer(2));
-    check_amid(0, &[1, 2], Some(0), true, (false, 2), offer(1));
-    check_amid(0, &[2], Some(0), true, (false, 1), offer(2));
-    check_amid(0, &[2], Some(0), true, (false, 2), offer(2));
-    check_amid(0, &[], Some(0), true, (false, 1), Step::Rest);
+    check_amid(0, &[1, 2], Some(0), true, (None, 1), offer(2));
+    check_amid(0, &[1, 2], Some(0), true, (None, 2), offer(1));
+    check_amid(0, &[2], Some(0), true, (None, 1), offer(2));
+    check_amid(0, &[2], Some(0), true, (None, 2), offer(2));
+    check_amid(0, &[], Some(0), true, (None, 1), Step::Rest);
 }
 
 #[test]
