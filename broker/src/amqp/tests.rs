@@ -14,9 +14,10 @@ use machine::metadata::command::{Command, Reply};
 use machine::metadata::image::Image;
 use model::BrokerId;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, Front, Logins, Metrics, Users, serve};
+use super::{Config, Front, Logins, Metrics, Users, connection, serve};
 use crate::metadata::Handle;
 use crate::peer::Mesh;
 use crate::queue::{Parts, Queues};
@@ -95,6 +96,18 @@ impl Fixture {
     /// A connection with channel 1 open.
     async fn client(&self) -> Client {
         Client::connect(self.address).await
+    }
+
+    /// As [`Self::client`], with the task that ends when its connection does.
+    async fn served_alone(&self) -> (Client, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (front, stop) = (self.front.clone(), self.stop.clone());
+        let served = tokio::spawn(async move {
+            let (stream, peer) = listener.accept().await.unwrap();
+            connection::run(stream, peer, front, stop).await;
+        });
+        (Client::connect(address).await, served)
     }
 }
 

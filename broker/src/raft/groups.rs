@@ -53,6 +53,12 @@ struct Durable {
 }
 
 impl Groups {
+    /// What the disk has left for the log; `None` where groups live in memory only.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> Option<watch::Receiver<wal::room::Room>> {
+        Some(self.0.durable.as_ref()?.wal.room())
+    }
+
     /// Groups that live in memory only, led by this broker. For tests of what stands on a group.
     pub fn in_memory(this: BrokerId, config: Config) -> Self {
         Self(Arc::new(Shared {

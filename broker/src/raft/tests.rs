@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::types::Vote;
+use super::wal::room::Room;
 use super::{
     Config, Entry, Group, GroupId, Groups, Members, ProposeError, Snapshot, StateMachine,
     UnknownCommand, codec, network,
@@ -152,9 +153,14 @@ async fn a_full_disk_refuses_commands_and_takes_them_again_when_there_is_room() 
     };
     assert_eq!(refused, ProposeError::NoRoom);
     std::fs::remove_file(&ballast).expect("removed");
-    while propose().await == Err(ProposeError::NoRoom) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let mut room = groups.room().expect("a log");
+    timeout(
+        Duration::from_secs(60),
+        room.wait_for(|room| *room == Room::Ample),
+    )
+    .await
+    .expect("in time")
+    .expect("the log writes");
     assert_eq!(propose().await.as_deref(), Ok(&b"100000"[..]));
     groups.close().await;
     let (groups, group) = led(dir.path(), config).await;

@@ -77,7 +77,8 @@ async fn a_client_that_does_not_read_is_let_go_when_memory_is_short() {
     };
     let fixture = Fixture::with_queues(config, small).await;
     fixture.register(BrokerId(0)).await;
-    let (mut publisher, mut reader) = (fixture.client().await, fixture.client().await);
+    let mut publisher = fixture.client().await;
+    let (mut reader, served) = fixture.served_alone().await;
     let declare = queue::Declare {
         queue: "q".into(),
         durable: true,
@@ -118,8 +119,9 @@ async fn a_client_that_does_not_read_is_let_go_when_memory_is_short() {
             }
         }
     });
-    while fixture.front.metrics.connections.get() > 1 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    tokio::time::timeout(Duration::from_secs(60), served)
+        .await
+        .expect("the reader is let go")
+        .unwrap();
     publishing.abort();
 }
