@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use operator::local::manifest;
 
 use crate::output;
@@ -25,6 +25,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     for problem in &manifests.unread {
         output::print(&format!("{problem}\n"))?;
+    }
+    // A wrong path in a pipeline is not to pass for right manifests.
+    if manifests.is_empty() {
+        bail!(
+            "{}: no Millrace resource is in there; name the file or folder of the manifests",
+            args.manifests.display()
+        );
     }
     output::print(&format!("{} resources are right\n", manifests.len()))
 }

@@ -120,6 +120,14 @@ fn manifest_that_cannot_be_is_named_by_file_line_and_field() {
 }
 
 #[test]
+fn nothing_to_check_is_not_right() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut check = Command::new(env!("CARGO_BIN_EXE_millrace"));
+    let text = refused(check.arg("check").arg("-f").arg(empty.path()));
+    assert!(text.contains("no Millrace resource"), "{text}");
+}
+
+#[test]
 fn more_replicas_than_brokers_are_named_by_line() {
     let place = Place::with(TOPIC);
     let text = refused(place.local(0).args(["--brokers", "2"]));
