@@ -49,9 +49,14 @@ pub(crate) fn read_offset(path: &Path) -> Option<Offset> {
     Some(Offset(i64::from_be_bytes(value.try_into().ok()?)))
 }
 
-/// Distance of the bytes from zero by a small polynomial; guards 8 bytes against torn and zeroed
-/// sectors, not against an adversary.
-fn seal_of(value: &[u8]) -> [u8; 4] {
+/// There is a file, and it is not what was written.
+pub(crate) fn is_damaged(path: &Path) -> bool {
+    path.exists() && read_offset(path).is_none()
+}
+
+/// Distance of the bytes from zero by a small polynomial. Any one changed byte changes it; guards a few
+/// bytes against torn and zeroed sectors, not against an adversary.
+pub(crate) fn seal_of(value: &[u8]) -> [u8; 4] {
     value
         .iter()
         .fold(0x4d4c_5250_u32, |sum, b| {

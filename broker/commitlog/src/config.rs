@@ -9,10 +9,17 @@ use crate::{Budget, Descriptors, Policy};
 pub struct Config {
     /// A segment is closed before it grows beyond this many bytes. A batch never spans two.
     pub segment_bytes: u64,
-    /// A segment with records is closed this many milliseconds after it was begun.
+    /// A segment is closed this many milliseconds after its first record, by its records' time as they come
+    /// and by the clock when none come.
     pub segment_ms: i64,
+    /// Segments are closed by time up to this many milliseconds earlier, each by another part of it, so that
+    /// many logs do not roll at once.
+    pub segment_jitter_ms: i64,
     /// Bytes of the offset index at which a segment is closed; the time index has half as much again.
     pub index_bytes_max: usize,
+    /// Bytes of the active segment after which its indexes are synced with it: what a start after a crash
+    /// reads of each log at most, but for what was not synced.
+    pub index_sync_bytes: u64,
     /// Bytes of log between two index entries.
     pub index_interval_bytes: u64,
     /// A segment is deleted when its newest record is older than this many milliseconds.
@@ -50,7 +57,9 @@ impl Default for Config {
         Self {
             segment_bytes: 1 << 30,
             segment_ms: 7 * 24 * 3_600_000,
+            segment_jitter_ms: 0,
             index_bytes_max: 10 << 20,
+            index_sync_bytes: 64 << 20,
             index_interval_bytes: 4096,
             retention_ms: Some(7 * 24 * 3_600_000),
             retention_bytes: None,

@@ -77,14 +77,15 @@ impl Epochs {
         }
     }
 
-    /// One line a pair, closed by their number, so that a file cut short is seen.
+    /// One line a pair, closed by their number and a seal, so that a file cut short or changed is seen.
     pub(crate) fn store(&self, path: &Path) -> io::Result<()> {
         let mut text = String::new();
         for (epoch, start) in &self.entries {
             // Writing to a string cannot fail.
             writeln!(text, "{epoch} {start}").unwrap_or_default();
         }
-        writeln!(text, "entries {}", self.entries.len()).unwrap_or_default();
+        let seal = u32::from_be_bytes(checkpoint::seal_of(text.as_bytes()));
+        writeln!(text, "entries {} {seal:08x}", self.entries.len()).unwrap_or_default();
         checkpoint::replace(path, text.as_bytes())
     }
 
@@ -93,7 +94,18 @@ impl Epochs {
         let text = fs::read_to_string(path).ok()?;
         let mut epochs = Self::default();
         let mut lines = text.lines();
-        let count: usize = lines.next_back()?.strip_prefix("entries ")?.parse().ok()?;
+        let last = lines.next_back()?;
+        let (count, seal) = last.strip_prefix("entries ")?.split_once(' ')?;
+        let count: usize = count.parse().ok()?;
+        let sealed = text.strip_suffix(&format!("{last}\n"))?;
+        if seal
+            != format!(
+                "{:08x}",
+                u32::from_be_bytes(checkpoint::seal_of(sealed.as_bytes()))
+            )
+        {
+            return None;
+        }
         for line in lines {
             let (epoch, start) = line.split_once(' ')?;
             let entry = (Epoch(epoch.parse().ok()?), Offset(start.parse().ok()?));

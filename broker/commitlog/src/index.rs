@@ -26,14 +26,14 @@ pub(crate) trait Entry: Copy + PartialEq {
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 
-/// First offset of a batch, relative to the segment's, and where it lies.
+/// Last offset of a batch, relative to the segment's first, and where the batch begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub relative: u32,
     pub position: u32,
 }
 
-/// The newest timestamp up to and including the batch at `relative`.
+/// The newest timestamp up to and including the batch that has it, and the last offset of that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub timestamp: i64,
@@ -140,6 +140,36 @@ impl<E: Entry> Index<E> {
             last,
             entries: PhantomData,
         }))
+    }
+
+    /// The entries of the file at `path` that are in strictly rising order and for which `keep` holds, up
+    /// to the first that is not so: what a file that was not trimmed has.
+    pub(crate) fn open_rising(path: PathBuf, keep: impl Fn(&E) -> bool) -> io::Result<Self> {
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(e),
+        };
+        let mut index = Self::empty(path);
+        for entry in bytes.chunks(E::BYTES) {
+            match E::read(entry) {
+                Some(e) if index.last.is_none_or(|l| l.key() < e.key()) && keep(&e) => {
+                    index.last = Some(e);
+                    index.len += 1;
+                }
+                _ => break,
+            }
+        }
+        Ok(index)
+    }
+
+    /// Whether `wanted` holds for an entry; they are looked at in order until it does.
+    pub(crate) fn any(&mut self, mut wanted: impl FnMut(E) -> bool) -> io::Result<bool> {
+        if self.len == 0 {
+            return Ok(false);
+        }
+        self.mapped(self.bytes())?;
+        Ok((0..self.len).any(|i| self.get(i).is_some_and(&mut wanted)))
     }
 
     /// Bytes in use.

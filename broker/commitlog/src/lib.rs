@@ -10,6 +10,7 @@
 //! DIR/00000000000000000000.timeindex  sparse: newest time so far -> offset  rebuilt when in doubt
 //! DIR/leader-epochs                   first offset of each leader epoch  rebuilt when in doubt
 //! DIR/recovery-point                  everything below this offset was synced
+//! DIR/index-point                     below this offset the active segment's indexes were synced too
 //! DIR/log-start                       first offset not deleted, when inside a segment
 //! ```
 //! Written by one [`Log`]; read by any number of [`Reader`]s at the same time.
@@ -29,6 +30,7 @@ mod log;
 mod mmap;
 mod reader;
 mod recovery;
+mod scrub;
 mod segment;
 mod sync;
 mod tail;
@@ -42,5 +44,6 @@ pub use error::Error;
 pub use log::Log;
 pub use reader::Reader;
 pub use recovery::Recovered;
+pub use scrub::{Hole, Scrub};
 pub use sync::SyncTask;
 pub use tail::Budget;

@@ -4,7 +4,9 @@ mod append;
 mod compact;
 pub(crate) mod files;
 mod mend;
+mod patch;
 mod retention;
+mod roll;
 #[cfg(test)]
 pub(crate) mod tests;
 mod truncate;
@@ -38,6 +40,10 @@ pub struct Log {
     /// Times that a sync was asked for with changed epochs.
     epoch_changes: u64,
     unsynced_bytes: u64,
+    /// Size of the active segment when its indexes were synced last.
+    indexed_bytes: u64,
+    /// Newest timestamp of the active segment's first batch.
+    active_first_ms: Option<i64>,
     /// Renamed files and when to remove them; the time is set by the next look at the clock.
     retired: Vec<(PathBuf, Option<i64>)>,
     /// Below it each key is there once, where the log is compacted.
@@ -60,7 +66,7 @@ impl Log {
             .pop()
             .unwrap_or_else(|| unreachable!("recovery leaves at least one segment"));
         let compacted_to = checkpoint::read_offset(&dir.join(files::COMPACTED_TO));
-        let log = Self {
+        let mut log = Self {
             config,
             reader: Reader {
                 shared: Arc::new(shared),
@@ -72,9 +78,12 @@ impl Log {
             dirty_epochs: recovered.changed_epochs,
             epoch_changes: 0,
             unsynced_bytes: 0,
+            indexed_bytes: 0,
+            active_first_ms: None,
             retired: Vec::new(),
             compacted_to: compacted_to.unwrap_or(Offset(0)),
         };
+        log.know_active()?;
         Ok((log, recovered))
     }
 
@@ -125,8 +134,20 @@ impl Log {
             return Ok(None);
         }
         let mut files = Vec::with_capacity(self.dirty.len());
+        let mut indexed = false;
         for segment in &self.dirty {
             files.push((segment.path(), segment.file()?));
+            let grown = segment.size().saturating_sub(self.indexed_bytes);
+            if !Arc::ptr_eq(segment, &self.active) {
+                // It is closed: a start after a crash does not read it again.
+                files.extend(segment.index_files()?);
+            } else if grown >= self.config.index_sync_bytes {
+                files.extend(segment.index_files()?);
+                indexed = true;
+            }
+        }
+        if indexed {
+            self.indexed_bytes = self.active.size();
         }
         self.dirty.clear();
         self.unsynced_bytes = 0;
@@ -140,6 +161,7 @@ impl Log {
             upto: self.end_offset(),
             generation,
             files,
+            indexed,
             directory: std::mem::take(&mut self.dirty_directory),
             epochs,
             shared,

@@ -1,5 +1,7 @@
 //! Reading a log while it is written.
 
+mod run;
+
 use std::{
     ops::ControlFlow,
     path::Path,
@@ -14,6 +16,7 @@ use model::{
     Epoch, Offset,
     batch::{Batch, Header, Invalid},
 };
+use run::Run;
 
 use crate::{
     Epochs, Error,
@@ -21,10 +24,6 @@ use crate::{
     sync::Synced,
     tail::Tail,
 };
-
-/// Bytes read ahead of the batch that is looked for: what lies between two index entries and a
-/// little more.
-const LOOK_AHEAD_BYTES: usize = 16 << 10;
 
 /// Reads one log. Clones are cheap and may be used on any thread; appends never wait for them.
 #[derive(Clone, Debug)]
@@ -141,7 +140,18 @@ impl Reader {
             let Some(segment) = self.shared.segment_for(from) else {
                 break;
             };
-            let Some(run) = Run::read(&segment, from, limit, left, found.is_empty())? else {
+            let range = run::Range {
+                from,
+                limit,
+                bytes_max: left,
+                at_least_one: found.is_empty(),
+            };
+            let read = match Run::read(&self.shared, &segment, range) {
+                // What is whole goes out; who asks for the rest is told.
+                Err(Error::Corrupt { .. }) if !found.is_empty() => break,
+                read => read?,
+            };
+            let Some(run) = read else {
                 // All of this segment is older, which compaction may have left of it.
                 match self.shared.segment_after(segment.base) {
                     Some(next) if from < next.base => {
@@ -198,7 +208,7 @@ impl Reader {
             if segment.newest()?.is_none_or(|n| n.timestamp < timestamp) {
                 continue;
             }
-            let from = segment.position_before(segment.offset_before_time(timestamp)?)?;
+            let from = segment.position_before_time(timestamp)?;
             let mut found = None;
             let end = scan::batches(&segment, from, |batch, _| {
                 if batch.header.max_timestamp >= timestamp && batch.header.last_offset() >= start {
@@ -258,10 +268,16 @@ impl Shared {
             .clone()
     }
 
-    fn segment_for(&self, offset: Offset) -> Option<Arc<Segment>> {
+    pub(crate) fn segment_for(&self, offset: Offset) -> Option<Arc<Segment>> {
         let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
         let n = segments.partition_point(|s| s.base <= offset);
         segments.get(n.checked_sub(1)?).cloned()
+    }
+
+    /// Where the batches of `segment` end at the latest.
+    pub(crate) fn end_of(&self, segment: &Segment) -> Offset {
+        let next = self.segment_after(segment.base).map(|next| next.base);
+        next.unwrap_or_else(|| Offset(self.end.load(Ordering::Acquire)))
     }
 
     fn segment_after(&self, base: Offset) -> Option<Arc<Segment>> {
@@ -279,89 +295,17 @@ impl Shared {
     }
 }
 
-/// Consecutive batches of one segment.
-struct Run {
-    bytes: Bytes,
-    /// Offset after the last of them.
-    next: Offset,
-}
-
-impl Run {
-    /// Batches of `segment` from the one that holds `from`, all below `limit`, as many as fit in
-    /// `bytes_max`; at least one if `at_least_one`. `None` when the segment has none.
-    fn read(
-        segment: &Arc<Segment>,
-        from: Offset,
-        limit: Offset,
-        bytes_max: usize,
-        at_least_one: bool,
-    ) -> Result<Option<Self>, Error> {
-        let mut position = segment.position_before(from)?;
-        let mut wanted = bytes_max.saturating_add(LOOK_AHEAD_BYTES);
-        let (mut first, mut end, mut next) = (None, 0, from);
-        let mut chunk = scan::read_at(segment, position, wanted)?;
-        let mut at = 0;
-        loop {
-            let rest = chunk.slice(at.min(chunk.len())..);
-            let batch = match Batch::parse(&rest) {
-                Ok(batch) => batch,
-                Err(Invalid::Truncated { needed, .. }) => {
-                    let available = segment.size().saturating_sub(position + at as u64);
-                    if first.is_some() || rest.len() as u64 >= available {
-                        break;
-                    }
-                    // Still looking for the first batch: go on from here, with all of it.
-                    position += at as u64;
-                    at = 0;
-                    wanted = wanted.max(needed);
-                    chunk = scan::read_at(segment, position, wanted)?;
-                    continue;
-                }
-                Err(fault) => return Err(corrupt(segment, position + at as u64, next, fault)),
-            };
-            let size = batch.bytes.len();
-            if batch.header.last_offset() >= limit {
-                break;
-            }
-            if batch.header.last_offset() >= from {
-                let start = *first.get_or_insert(at);
-                let fits = at + size - start <= bytes_max;
-                let sole = at_least_one && start == at;
-                if !(fits || sole) {
-                    break;
-                }
-                batch
-                    .verify_crc()
-                    .map_err(|fault| corrupt(segment, position + at as u64, next, fault))?;
-                end = at + size;
-                next = batch.header.next_offset();
-            }
-            at += size;
-        }
-        Ok(match first {
-            Some(first) if end > first => {
-                let mut bytes = chunk.slice(first..end);
-                if bytes.len() < chunk.len() / 2 {
-                    // A slice would keep all that was read in memory.
-                    bytes = Bytes::copy_from_slice(&bytes);
-                }
-                Some(Self { bytes, next })
-            }
-            // The next one is too large.
-            Some(_) => Some(Self {
-                bytes: Bytes::new(),
-                next,
-            }),
-            None => None,
-        })
-    }
-}
-
-fn corrupt(segment: &Segment, position: u64, offset: Offset, source: Invalid) -> Error {
+pub(crate) fn corrupt(segment: &Segment, position: u64, offset: Offset, source: Invalid) -> Error {
     Error::Corrupt {
         path: segment.path(),
         position,
         offset,
         source,
     }
+}
+
+/// A place on the disk cannot be read.
+pub(crate) fn is_unreadable(error: &Error) -> bool {
+    let bad_place = rustix::io::Errno::IO.raw_os_error();
+    matches!(error, Error::Io { source, .. } if source.raw_os_error() == Some(bad_place))
 }

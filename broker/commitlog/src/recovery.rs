@@ -35,6 +35,8 @@ pub struct Recovered {
     pub cut_bytes: u64,
     /// Offset from which batches were read and checked; the end when nothing was.
     pub checked_from: Offset,
+    /// Small files that were not whole. What they said was found otherwise, or is forgotten.
+    pub damaged_files: Vec<&'static str>,
     pub(crate) changed_directory: bool,
     pub(crate) changed_epochs: bool,
 }
@@ -47,6 +49,7 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     let mut segments = find(&dir, config)?;
     let mut recovered = Recovered {
         changed_directory: made,
+        damaged_files: damaged_files(&dir),
         ..Recovered::default()
     };
     let start = checkpoint::read_offset(&dir.join(files::LOG_START)).unwrap_or(Offset(0));
@@ -60,9 +63,11 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     }
     let stored_epochs = Epochs::load(&dir.join(files::EPOCHS));
     let synced = checkpoint::read_offset(&dir.join(files::RECOVERY_POINT)).unwrap_or(Offset(0));
+    let indexed = checkpoint::read_offset(&dir.join(files::INDEX_POINT)).unwrap_or(Offset(0));
     let mut walk = Walk {
         config,
         synced,
+        indexed: indexed.min(synced),
         // Without the file every record says its epoch again.
         from: match (&stored_epochs, config.opened_after) {
             (None, _) => From::Start,
@@ -104,10 +109,21 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
                 Shutdown::Clean => end,
                 Shutdown::Unclean => synced.min(end),
             },
+            indexed: indexed.min(synced),
             generation: 0,
         }),
     };
     Ok((shared, recovered))
+}
+
+fn damaged_files(dir: &Path) -> Vec<&'static str> {
+    let mut damaged = files::OFFSETS.to_vec();
+    damaged.retain(|name| checkpoint::is_damaged(&dir.join(name)));
+    let epochs = dir.join(files::EPOCHS);
+    if epochs.exists() && Epochs::load(&epochs).is_none() {
+        damaged.push(files::EPOCHS);
+    }
+    damaged
 }
 
 /// The segments in `dir` in order. Files that wait for removal are removed: nobody reads them now.
@@ -134,7 +150,8 @@ fn find(dir: &Arc<Path>, config: &Config) -> Result<Vec<Arc<Segment>>, Error> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     Start,
-    /// The segment that holds the recovery point; older ones were synced whole.
+    /// The segment that holds the recovery point, from where its indexes were synced; older ones were
+    /// synced whole.
     RecoveryPoint,
     /// Behind the last index entry of the active segment.
     LastEntry,
@@ -143,6 +160,8 @@ enum From {
 struct Walk<'a> {
     config: &'a Config,
     synced: Offset,
+    /// Below it the indexes of the segment that holds it are on the disk, too.
+    indexed: Offset,
     from: From,
     epochs: Epochs,
     end: Offset,
@@ -160,6 +179,14 @@ impl Walk<'_> {
                 .saturating_sub(1),
         };
         self.end = segments.get(first).map_or(Offset(0), |s| s.base);
+        let mut position = 0;
+        if self.from == From::RecoveryPoint
+            && let Some(segment) = segments.get(first)
+            && self.indexed > segment.base
+            && let Some((at, base)) = segment.load_indexes_upto(self.indexed)?
+        {
+            (position, self.end) = (at, base);
+        }
         self.recovered.checked_from = self.end;
         if self.from != From::LastEntry {
             // What is read says its epochs again; the file may still tell of records that are gone.
@@ -174,7 +201,7 @@ impl Walk<'_> {
             let whole = if self.from == From::LastEntry {
                 self.check_end(&segment)?
             } else {
-                self.check(&segment)?
+                self.check(&segment, std::mem::take(&mut position))?
             };
             if !whole {
                 let behind = segments.split_off(i + 1);
@@ -215,23 +242,25 @@ impl Walk<'_> {
             ControlFlow::Continue(())
         })?;
         if walked.fault.is_some() || out_of_order {
-            return self.check(segment);
+            return self.check(segment, 0);
         }
         self.end = end;
         self.recovered.checked_from = end;
         Ok(true)
     }
 
-    /// Reads the whole segment, indexes it anew and cuts it at the first bad batch. True when nothing
-    /// was cut.
-    fn check(&mut self, segment: &Arc<Segment>) -> Result<bool, Error> {
-        segment.reset_indexes()?;
+    /// Reads the segment from `position` on, where its indexes end, or all of it, which is indexed anew, and
+    /// cuts it at the first bad batch. True when nothing was cut.
+    fn check(&mut self, segment: &Arc<Segment>, position: u64) -> Result<bool, Error> {
+        if position == 0 {
+            segment.reset_indexes()?;
+        }
         let size = segment.size();
         let mut noted = Ok(());
         let mut out_of_order = false;
         // The last batch that left a gap, and the end before it.
         let mut gap = None;
-        let walked = scan::headers(segment, 0, |header, position| {
+        let walked = scan::headers(segment, position, |header, position| {
             if !follows(header, self.end, segment) {
                 out_of_order = true;
                 return ControlFlow::Break(());
@@ -281,5 +310,5 @@ impl Walk<'_> {
 fn follows(header: &Header, end: Offset, segment: &Segment) -> bool {
     header.base_offset >= end
         && header.last_offset_delta >= 0
-        && segment.can_hold(header.base_offset)
+        && segment.can_hold(header.last_offset())
 }

@@ -4,6 +4,8 @@
 //! follower may cut the end off. The file is opened on first use and closed when others need the
 //! descriptor.
 
+mod indexes;
+pub(crate) mod order;
 pub(crate) mod scan;
 
 use std::{
@@ -22,12 +24,8 @@ use model::{
     batch::{HEADER_BYTES, Header},
 };
 
-use crate::{
-    Descriptors, Error,
-    descriptors::Closable,
-    index::{Index, Moment, Place},
-    log::files,
-};
+use crate::{Descriptors, Error, descriptors::Closable, log::files};
+use indexes::Indexes;
 
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -43,20 +41,11 @@ pub(crate) struct Segment {
     detached: AtomicBool,
 }
 
-/// The newest timestamp in a segment and the first offset of the batch that has it.
+/// The newest timestamp in a segment and the last offset of the first batch that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub timestamp: i64,
     pub offset: Offset,
-}
-
-#[derive(Debug)]
-pub(crate) struct Indexes {
-    places: Index<Place>,
-    moments: Index<Moment>,
-    newest: Option<Newest>,
-    /// Bytes of log since the last entry.
-    since_entry: u64,
 }
 
 // === impl Segment ===
@@ -145,12 +134,7 @@ impl Segment {
 
     /// Forgets both indexes; what is written from now on is indexed anew.
     pub(crate) fn reset_indexes(&self) -> Result<(), Error> {
-        let mut indexes = Indexes {
-            places: Index::empty(self.named("index")),
-            moments: Index::empty(self.named("timeindex")),
-            newest: None,
-            since_entry: 0,
-        };
+        let mut indexes = Indexes::empty(self);
         indexes
             .trim()
             .map_err(Error::io("reset index of", self.path()))?;
@@ -174,19 +158,14 @@ impl Segment {
 
     /// Where to begin looking for `offset`: the last indexed batch at or before it.
     pub(crate) fn position_before(self: &Arc<Self>, offset: Offset) -> Result<u64, Error> {
-        let relative = u32::try_from(offset.0 - self.base.0).unwrap_or(u32::MAX);
-        self.with_indexes(Some(self), |indexes| {
-            let floor = indexes.places.floor(relative)?;
-            Ok(floor.map_or(0, |p| u64::from(p.position)))
-        })
+        let mut slot = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        Indexes::loaded(&mut slot, self)?.position_before(self, offset)
     }
 
-    /// An offset such that every batch before its own has no timestamp of `timestamp` or later.
-    pub(crate) fn offset_before_time(self: &Arc<Self>, timestamp: i64) -> Result<Offset, Error> {
-        self.with_indexes(Some(self), |indexes| {
-            let floor = indexes.moments.floor(timestamp.saturating_sub(1))?;
-            Ok(floor.map_or(self.base, |m| Offset(self.base.0 + i64::from(m.relative))))
-        })
+    /// Where to begin looking for the first batch with a timestamp of `timestamp` or later.
+    pub(crate) fn position_before_time(self: &Arc<Self>, timestamp: i64) -> Result<u64, Error> {
+        let mut slot = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        Indexes::loaded(&mut slot, self)?.position_before_time(self, timestamp)
     }
 
     pub(crate) fn newest(self: &Arc<Self>) -> Result<Option<Newest>, Error> {
@@ -196,6 +175,51 @@ impl Segment {
     /// Reads the indexes from their files, or from the log when they are in doubt.
     pub(crate) fn load_indexes(self: &Arc<Self>) -> Result<(), Error> {
         self.newest().map(|_| ())
+    }
+
+    /// Takes over the entries for batches below `upto`, whose files are known to be on the disk that far,
+    /// and answers where the last of those batches lies. `None` when they are not in order.
+    pub(crate) fn load_indexes_upto(
+        self: &Arc<Self>,
+        upto: Offset,
+    ) -> Result<Option<(u64, Offset)>, Error> {
+        let loaded = Indexes::load_upto(self, upto)?;
+        let mut slot = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(loaded.map(|(indexes, position, base)| {
+            *slot = Some(indexes);
+            (position, base)
+        }))
+    }
+
+    /// The index files that are there, to be synced.
+    pub(crate) fn index_files(&self) -> Result<Vec<(PathBuf, Arc<File>)>, Error> {
+        let mut found = Vec::with_capacity(2);
+        for extension in files::INDEX_EXTENSIONS {
+            let path = self.named(extension);
+            match File::options().write(true).open(&path) {
+                Ok(file) => found.push((path, Arc::new(file))),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io("open index", path)(e)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The first batch that the indexes name behind `position` and for which `sound` holds.
+    pub(crate) fn indexed_after(
+        self: &Arc<Self>,
+        position: u64,
+        mut sound: impl FnMut(u64) -> bool,
+    ) -> Result<Option<u64>, Error> {
+        let mut slot = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        Indexes::loaded(&mut slot, self)?.after(self, position, &mut sound)
+    }
+
+    /// What was damaged is whole again: the indexes may be judged by it.
+    pub(crate) fn made_whole(&self) {
+        if let Some(indexes) = &mut *self.indexes.write().unwrap_or_else(PoisonError::into_inner) {
+            indexes.doubt_again();
+        }
     }
 
     /// Position of the last indexed batch; 0 when there is none.
@@ -233,17 +257,17 @@ impl Segment {
         })
     }
 
-    /// Whether a batch of this offset can be in here: an index has 32 bits for what lies behind the base.
+    /// Whether a batch that ends at this offset can be in here: an index has 32 bits for what lies behind
+    /// the base.
     pub(crate) fn can_hold(&self, offset: Offset) -> bool {
-        relative_to(self.base, offset).is_some()
+        indexes::relative_to(self.base, offset).is_some()
     }
 
     /// Gives the files other names, so that they are gone for [`Self::found`] but not for readers that
     /// hold them open. Answers the new names.
     pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, Error> {
-        if let Some(indexes) = &mut *self.indexes.write().unwrap_or_else(PoisonError::into_inner) {
-            indexes.unmap();
-        }
+        // Who still reads it begins at its first batch: under these names there may soon be others.
+        *self.indexes.write().unwrap_or_else(PoisonError::into_inner) = Some(Indexes::empty(self));
         let mut retired = Vec::with_capacity(3);
         for extension in files::SEGMENT_EXTENSIONS {
             let path = self.named(extension);
@@ -265,12 +289,8 @@ impl Segment {
         self.detached.store(true, Ordering::Release);
         let file = self.file()?;
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
-        let nothing = Indexes {
-            places: Index::empty(self.named("index")),
-            moments: Index::empty(self.named("timeindex")),
-            newest,
-            since_entry: 0,
-        };
+        let mut nothing = Indexes::empty(self);
+        nothing.newest = newest;
         *self.indexes.write().unwrap_or_else(PoisonError::into_inner) = Some(nothing);
         Ok(())
     }
@@ -298,7 +318,7 @@ impl Segment {
             if newest.is_none_or(|n| n.timestamp < header.max_timestamp) {
                 newest = Some(Newest {
                     timestamp: header.max_timestamp,
-                    offset: header.base_offset,
+                    offset: header.last_offset(),
                 });
             }
             ControlFlow::Continue(())
@@ -317,14 +337,8 @@ impl Segment {
     ) -> Result<T, Error> {
         let mut slot = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
         let indexes = match (&mut *slot, load) {
-            (Some(indexes), _) => indexes,
-            (none, Some(this)) => none.insert(Indexes::load(this)?),
-            (none, None) => none.insert(Indexes {
-                places: Index::empty(self.named("index")),
-                moments: Index::empty(self.named("timeindex")),
-                newest: None,
-                since_entry: 0,
-            }),
+            (slot, Some(this)) => Indexes::loaded(slot, this)?,
+            (slot, None) => slot.get_or_insert_with(|| Indexes::empty(self)),
         };
         f(indexes).map_err(Error::io("use index of", self.path()))
     }
@@ -350,133 +364,6 @@ impl Closable for Segment {
         }
     }
 }
-
-// === impl Indexes ===
-
-impl Indexes {
-    /// From the files, when they are in order and point into the log; otherwise from the log.
-    fn load(segment: &Arc<Segment>) -> Result<Self, Error> {
-        let path = segment.path();
-        let read = || -> io::Result<Option<Self>> {
-            let Some(places) = Index::<Place>::open(segment.named("index"))? else {
-                return Ok(None);
-            };
-            let Some(moments) = Index::<Moment>::open(segment.named("timeindex"))? else {
-                return Ok(None);
-            };
-            let newest = moments.last().map(|m| Newest {
-                timestamp: m.timestamp,
-                offset: Offset(segment.base.0 + i64::from(m.relative)),
-            });
-            Ok(Some(Self {
-                places,
-                moments,
-                newest,
-                since_entry: 0,
-            }))
-        };
-        let found = read().map_err(Error::io("read index of", path))?;
-        if let Some(indexes) = found
-            && let Some(last) = indexes.places.last()
-            && scan::header_at(segment, u64::from(last.position))?
-                .is_some_and(|h| h.base_offset.0 == segment.base.0 + i64::from(last.relative))
-        {
-            return Ok(indexes);
-        }
-        Self::rebuild(segment)
-    }
-
-    fn rebuild(segment: &Arc<Segment>) -> Result<Self, Error> {
-        let path = segment.path();
-        let mut indexes = Self {
-            places: Index::empty(segment.named("index")),
-            moments: Index::empty(segment.named("timeindex")),
-            newest: None,
-            since_entry: 0,
-        };
-        let mut noted = Ok(());
-        scan::headers(segment, 0, |header, position| {
-            if !segment.can_hold(header.base_offset) {
-                // Offsets are not sealed. What is damaged is for recovery to judge.
-                return ControlFlow::Break(());
-            }
-            noted = indexes.note(segment.base, header, position, REBUILD_INTERVAL_BYTES);
-            if noted.is_ok() {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        })?;
-        noted
-            .and_then(|()| indexes.push_newest(segment.base))
-            .and_then(|()| indexes.trim())
-            .map_err(Error::io("rebuild index of", path))?;
-        Ok(indexes)
-    }
-
-    fn note(
-        &mut self,
-        base: Offset,
-        header: &Header,
-        position: u64,
-        interval: u64,
-    ) -> io::Result<()> {
-        if self
-            .newest
-            .is_none_or(|n| n.timestamp < header.max_timestamp)
-        {
-            self.newest = Some(Newest {
-                timestamp: header.max_timestamp,
-                offset: header.base_offset,
-            });
-        }
-        // The first batch is always indexed: an index without entries is one that is missing.
-        if self.places.last().is_none() || self.since_entry >= interval {
-            let (Some(relative), Ok(position)) = (
-                relative_to(base, header.base_offset),
-                u32::try_from(position),
-            ) else {
-                return Err(io::Error::other("segment is too large to index"));
-            };
-            self.places.push(Place { relative, position })?;
-            self.push_newest(base)?;
-            self.since_entry = 0;
-        }
-        self.since_entry += header.size_bytes() as u64;
-        Ok(())
-    }
-
-    fn push_newest(&mut self, base: Offset) -> io::Result<()> {
-        let Some(newest) = self.newest else {
-            return Ok(());
-        };
-        let Some(relative) = relative_to(base, newest.offset) else {
-            return Ok(());
-        };
-        self.moments.push(Moment {
-            timestamp: newest.timestamp,
-            relative,
-        })
-    }
-
-    fn trim(&mut self) -> io::Result<()> {
-        self.places.trim()?;
-        self.moments.trim()
-    }
-
-    fn unmap(&mut self) {
-        self.places.unmap();
-        self.moments.unmap();
-    }
-}
-
-fn relative_to(base: Offset, offset: Offset) -> Option<u32> {
-    let relative = offset.0.checked_sub(base.0)?;
-    u32::try_from(relative).ok()
-}
-
-/// Interval used when the log's own is not at hand; only density depends on it.
-const REBUILD_INTERVAL_BYTES: u64 = 4096;
 
 /// The least that can be a batch.
 pub(crate) const BATCH_BYTES_MIN: u64 = HEADER_BYTES as u64;

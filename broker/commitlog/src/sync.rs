@@ -14,6 +14,8 @@ use crate::{Epochs, Error, checkpoint, log::files, reader::Shared};
 pub(crate) struct Synced {
     /// Everything below is on the disk.
     pub upto: Offset,
+    /// So are the indexes of what was the active segment then, below this; never above `upto`.
+    pub indexed: Offset,
     /// Raised when the end is cut: a sync that began before says nothing about what came after.
     pub generation: u64,
 }
@@ -25,6 +27,8 @@ pub struct SyncTask {
     pub(crate) files: Vec<(std::path::PathBuf, Arc<File>)>,
     pub(crate) upto: Offset,
     pub(crate) generation: u64,
+    /// The index files of the active segment are among `files`.
+    pub(crate) indexed: bool,
     /// A segment was created or removed.
     pub(crate) directory: bool,
     /// Leader epochs that the file does not have yet, and which time they changed.
@@ -86,6 +90,11 @@ impl SyncTask {
             checkpoint::write_offset(&dir.join(files::RECOVERY_POINT), self.upto)
                 .map_err(Error::io("write recovery point of", &**dir))?;
             synced.upto = self.upto;
+            if self.indexed {
+                checkpoint::write_offset(&dir.join(files::INDEX_POINT), self.upto)
+                    .map_err(Error::io("write index point of", &**dir))?;
+                synced.indexed = self.upto;
+            }
         }
         Ok(synced.upto)
     }

@@ -77,6 +77,17 @@ pub enum Invalid {
     Record { index: i32, what: &'static str },
     #[error("batch says {stated} records, its bytes hold {found}")]
     Count { stated: i32, found: i32 },
+    /// Offset and epoch lie outside what the CRC covers.
+    #[error("batch begins at offset {stored}, which does not fit behind {expected}")]
+    Offset { stored: Offset, expected: Offset },
+    #[error(
+        "batch at offset {base_offset} says leader epoch {stored}, it was written in {expected}"
+    )]
+    Epoch {
+        base_offset: Offset,
+        stored: Epoch,
+        expected: Epoch,
+    },
 }
 
 /// Parsed header. Nothing is checked beyond lengths and magic: see [`validate`] for bytes of a

@@ -46,6 +46,7 @@ impl Settings {
             } else {
                 t.segment_ms
             },
+            segment_jitter_ms: t.segment_jitter_ms,
             index_bytes_max: t.segment_index_bytes,
             index_interval_bytes: t.index_interval_bytes,
             // Without `delete` among the policies nothing goes by age or size.

@@ -14,6 +14,8 @@ const UNFINISHED: &str = "compaction";
 const FINISHED: &str = "compacted";
 /// In that directory: the segments that go without one of the same name coming, a line each.
 const GONE: &str = "gone";
+/// Its last line, followed by a seal.
+const END: &str = "end ";
 
 /// Where segments are written.
 pub(super) fn unfinished(dir: &Path) -> PathBuf {
@@ -40,6 +42,7 @@ pub(super) fn complete(dir: &Path, groups: &[Group]) -> Result<(), Error> {
         gone.push_str(&old.base.0.to_string());
         gone.push('\n');
     }
+    gone.push_str(&seal(&gone));
     checkpoint::replace(&path.join(GONE), gone.as_bytes()).map_err(Error::io("write into", path))
 }
 
@@ -60,6 +63,13 @@ pub(crate) fn move_in(dir: &Path) -> Result<(), Error> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return remove_all(&from),
         Err(e) => return Err(failed(e)),
     };
+    let gone = gone
+        .rfind(END)
+        .and_then(|at| gone.split_at_checked(at))
+        .filter(|(gone, end)| *end == seal(gone))
+        .map(|(gone, _)| gone)
+        // Which of the old ones go cannot be told otherwise.
+        .ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))?;
     for base in gone.lines().filter_map(|line| line.parse().ok()) {
         for extension in files::SEGMENT_EXTENSIONS {
             remove(&dir.join(files::segment(Offset(base), extension))).map_err(failed)?;
@@ -91,6 +101,11 @@ pub(crate) fn move_in(dir: &Path) -> Result<(), Error> {
 pub(crate) fn resume(dir: &Path) -> Result<(), Error> {
     abandon(dir)?;
     move_in(dir)
+}
+
+fn seal(gone: &str) -> String {
+    let seal = u32::from_be_bytes(checkpoint::seal_of(gone.as_bytes()));
+    format!("{END}{seal:08x}\n")
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -60,6 +60,9 @@ impl Rewrite<'_> {
         }
         new.publish(size);
         new.seal()?;
+        for (path, file) in new.index_files()? {
+            file.sync_all().map_err(Error::io("sync", path))?;
+        }
         file.sync_all().map_err(Error::io("sync", new.path()))?;
         Ok(Some(size))
     }

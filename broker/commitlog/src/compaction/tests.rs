@@ -466,6 +466,11 @@ proptest! {
                     "{found:?} is not {offset} {value:?}"
                 );
             }
+            for record in &left {
+                let expected = left.iter().find(|r| r.timestamp >= record.timestamp).unwrap();
+                let found = log.reader().batch_for_time(record.timestamp).unwrap().unwrap();
+                prop_assert!(found.records().any(|r| r.unwrap() == *expected));
+            }
             let end = log.end_offset();
             drop(log);
             log = open(dir.path(), config());

@@ -6,10 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use model::{
-    Offset,
-    batch::{Header, Invalid},
-};
+use model::batch::{Header, Invalid};
 
 use super::Log;
 use crate::{Error, segment::Segment};
@@ -58,28 +55,6 @@ impl Log {
         Ok(())
     }
 
-    /// Closes the active segment if it has records and began `segment_ms` ago or longer. True when it
-    /// did.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the next one cannot be created.
-    pub fn roll_if_due(&mut self, now_ms: i64) -> Result<bool, Error> {
-        self.check_poison()?;
-        if self.active.size() == 0 {
-            self.active_since_ms = None;
-            return Ok(false);
-        }
-        let since = match self.active_since_ms {
-            Some(since) => since,
-            None => *self.active_since_ms.insert(now_ms),
-        };
-        if now_ms.saturating_sub(since) < self.config.segment_ms {
-            return Ok(false);
-        }
-        self.roll(self.end_offset())?;
-        Ok(true)
-    }
-
     /// Parses the headers and makes sure that each batch is whole and comes after the one before.
     fn check(&self, batches: &[Bytes]) -> Result<Vec<Header>, Error> {
         let mut end = self.end_offset();
@@ -120,7 +95,8 @@ impl Log {
             let full = size + bytes > self.config.segment_bytes || count >= room;
             // Indexes hold offsets relative to the segment's in 32 bits.
             let beyond = relative > i64::from(i32::MAX) && self.active.base != header.base_offset;
-            if beyond || (full && size > 0) {
+            let late = size > 0 && self.is_late(header);
+            if beyond || late || (full && size > 0) {
                 break;
             }
             size += bytes;
@@ -132,6 +108,9 @@ impl Log {
     fn write(&mut self, headers: &[Header], batches: &[Bytes]) -> Result<(), Error> {
         let segment = self.active.clone();
         let before = segment.size();
+        if before == 0 {
+            self.active_first_ms = headers.first().map(|h| h.max_timestamp);
+        }
         if let Err(e) = write_all(&segment, before, batches) {
             self.undo(&segment, before);
             return Err(e);
@@ -190,25 +169,6 @@ impl Log {
             self.dirty_epochs |= epochs.assign(header.leader_epoch, header.base_offset);
             latest = epochs.latest();
         }
-    }
-
-    /// Closes the active segment and begins one at `base`.
-    pub(crate) fn roll(&mut self, base: Offset) -> Result<(), Error> {
-        self.active.seal()?;
-        let next = Segment::create(
-            self.shared().dir.clone(),
-            base,
-            self.config.resources.descriptors.clone(),
-        )?;
-        self.shared()
-            .segments
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(next.clone());
-        self.active = next;
-        self.active_since_ms = None;
-        self.dirty_directory = true;
-        Ok(())
     }
 
     /// Takes back what a failed write left in the file, so that the next one may try again.

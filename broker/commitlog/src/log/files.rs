@@ -4,9 +4,13 @@ use model::Offset;
 
 pub(crate) const EPOCHS: &str = "leader-epochs";
 pub(crate) const RECOVERY_POINT: &str = "recovery-point";
+/// Below it the indexes of the active segment were synced as well.
+pub(crate) const INDEX_POINT: &str = "index-point";
 pub(crate) const LOG_START: &str = "log-start";
 /// Below it each key of a compacted log is there once.
 pub(crate) const COMPACTED_TO: &str = "compacted-to";
+/// Those with one sealed offset.
+pub(crate) const OFFSETS: [&str; 4] = [RECOVERY_POINT, INDEX_POINT, LOG_START, COMPACTED_TO];
 /// The files of a segment.
 pub(crate) const SEGMENT_EXTENSIONS: [&str; 3] = ["log", "index", "timeindex"];
 /// Those that can be made anew from its batches.

@@ -30,7 +30,7 @@ impl Log {
                 break;
             }
             let rest = bytes - segment.size();
-            let too_many = !active && self.config.retention_bytes.is_some_and(|max| rest >= max);
+            let too_many = self.config.retention_bytes.is_some_and(|max| rest >= max);
             if !too_many && !self.is_expired(segment, now_ms)? {
                 break;
             }

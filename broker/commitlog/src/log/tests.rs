@@ -280,6 +280,103 @@ fn active_segment_is_closed_by_time() {
 }
 
 #[test]
+fn a_record_so_much_younger_than_the_first_begins_a_segment_whenever_it_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        segment_ms: 100,
+        ..Config::default()
+    };
+    // Long ago: as they were then, whatever the clock says now.
+    let mut log = open(dir.path(), config.clone());
+    log.append(&[one(0, 0, 1000), one(1, 0, 1100), one(2, 0, 1050)])
+        .unwrap();
+    assert_eq!(segment_files(dir.path()), 1);
+    log.append(&[one(3, 0, 1101), one(4, 0, 1102)]).unwrap();
+    assert_eq!(segment_files(dir.path()), 2);
+    drop(log);
+    // What is known of the first record is found again.
+    let mut log = open(dir.path(), config);
+    log.append(&[one(5, 0, 1201)]).unwrap();
+    assert_eq!(segment_files(dir.path()), 2);
+    log.append(&[one(6, 0, 1202)]).unwrap();
+    assert_eq!(segment_files(dir.path()), 3);
+}
+
+#[test]
+fn age_of_the_active_segment_outlives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        segment_ms: 100,
+        ..Config::default()
+    };
+    drop(filled(dir.path(), config.clone(), 3));
+    let mut log = open(dir.path(), config.clone());
+    assert!(!log.roll_if_due(1099).unwrap());
+    assert!(log.roll_if_due(1100).unwrap());
+    // A clock that was ahead: the file was there when it was written, no later.
+    log.append(&[one(3, 0, i64::MAX)]).unwrap();
+    let written = log.active.modified_ms().unwrap();
+    drop(log);
+    let mut log = open(dir.path(), config);
+    assert!(log.roll_if_due(written + 100).unwrap());
+}
+
+#[test]
+fn jitter_closes_segments_earlier_each_by_another_part_of_it() {
+    let config = Config {
+        segment_ms: 1000,
+        segment_jitter_ms: 400,
+        ..Config::default()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let lifetimes: std::collections::BTreeSet<i64> = (0..20)
+        .map(|i| {
+            let mut log = filled(&dir.path().join(i.to_string()), config.clone(), 1);
+            assert!(!log.roll_if_due(0).unwrap());
+            (600..=1000)
+                .find(|now| log.roll_if_due(*now).unwrap())
+                .unwrap()
+        })
+        .collect();
+    assert!(lifetimes.len() > 10, "{lifetimes:?}");
+}
+
+#[test]
+fn bound_of_nothing_keeps_nothing_that_is_committed() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        retention_bytes: Some(0),
+        ..small()
+    };
+    let mut log = filled(dir.path(), config, 20);
+    assert_eq!(
+        log.apply_retention(0, Offset(20)).unwrap(),
+        Some(Offset(20))
+    );
+    assert_eq!(
+        (log.end_offset(), log.reader().size_bytes()),
+        (Offset(20), 0)
+    );
+}
+
+#[test]
+fn a_record_of_the_future_keeps_its_segment_until_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        retention_ms: Some(100),
+        ..Config::default()
+    };
+    let mut log = open(dir.path(), config);
+    log.append(&[one(0, 0, 1000), one(1, 0, 9000), one(2, 0, 1000)])
+        .unwrap();
+    assert_eq!(log.apply_retention(9100, Offset(3)).unwrap(), None);
+    assert_eq!(
+        log.apply_retention(9101, Offset(3)).unwrap(),
+        Some(Offset(3))
+    );
+}
+
+#[test]
 fn deleted_prefix_stays_deleted_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let mut log = filled(dir.path(), small(), 20);
@@ -446,7 +543,8 @@ impl Model {
             Step::Append { batches, records } => {
                 let mut run = Vec::new();
                 for _ in 0..batches {
-                    self.time += 7;
+                    // Up and down, as producers' clocks go.
+                    self.time = (self.time * 31 + 7) % 97;
                     let bytes = many(self.end, 0, self.time, i64::from(records));
                     self.batches.push(Batch::parse(&bytes).unwrap());
                     self.end += i64::from(records);
@@ -528,7 +626,7 @@ impl Model {
             let one = log.read(Offset(from), 1).unwrap();
             assert_eq!(Some(&one.concat()[..]), expected.first().map(|b| &b[..]));
         }
-        for asked in [self.time - 20, self.time, self.time + 1] {
+        for asked in (0..100).step_by(9).chain([self.time]) {
             let expected = self
                 .batches
                 .iter()

@@ -49,6 +49,7 @@ impl Log {
         self.lock_epochs().truncate_end(end);
         self.dirty_epochs = true;
         self.dirty.push(segment);
+        self.know_active()?;
         self.sync()
     }
 
@@ -84,6 +85,7 @@ impl Log {
             .push(first.clone());
         self.active = first;
         self.active_since_ms = None;
+        self.know_active()?;
         self.dirty_epochs = true;
         self.dirty_directory = true;
         self.store_start(offset)?;
@@ -117,6 +119,13 @@ impl Log {
         let mut synced = shared.lock_synced();
         synced.generation += 1;
         synced.upto = synced.upto.min(offset);
+        if synced.indexed > offset {
+            synced.indexed = offset;
+            let path = shared.dir.join(files::INDEX_POINT);
+            checkpoint::write_offset(&path, offset)
+                .and_then(|()| std::fs::File::open(&path)?.sync_all())
+                .map_err(Error::io("write index point of", path))?;
+        }
         let path = shared.dir.join(files::RECOVERY_POINT);
         checkpoint::write_offset(&path, synced.upto)
             .and_then(|()| std::fs::File::open(&path)?.sync_all())

@@ -179,3 +179,168 @@ fn any_damaged_byte_of_a_synced_segments_first_offset_is_reported() {
         }
     }
 }
+
+/// Sectors that a disk writes whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+#[test]
+fn write_torn_at_any_sector_keeps_what_was_synced_and_what_is_whole_before_the_tear() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = open(dir.path()).unwrap().0;
+    let mut batches = Vec::new();
+    let mut add = |log: &mut Log, sizes: &[i64]| {
+        let mut end = log.end_offset().0;
+        let mut run = Vec::new();
+        for records in sizes {
+            run.push(many(end, 1, end, *records));
+            end += records;
+        }
+        log.append(&run).unwrap();
+        batches.extend(run);
+    };
+    add(&mut log, &[3, 40, 2]);
+    log.sync().unwrap();
+    let synced = fs::read(file(dir.path())).unwrap().len();
+    add(&mut log, &[1, 160, 1, 190, 7]);
+    drop(log);
+    let bytes = fs::read(file(dir.path())).unwrap();
+    let sectors = synced / SECTOR_BYTES..bytes.len().div_ceil(SECTOR_BYTES);
+    assert!(sectors.len() > 8);
+    for sector in sectors {
+        // A sector that was shared with what is synced has had that.
+        let (from, to) = (sector * SECTOR_BYTES, (sector + 1) * SECTOR_BYTES);
+        let (from, to) = (from.max(synced), to.min(bytes.len()));
+        let mut zeroed = bytes.clone();
+        zeroed[from..].fill(0);
+        let mut missing = bytes.clone();
+        missing[from..to].fill(0);
+        for (image, what) in [
+            (zeroed, "rest"),
+            (missing, "one"),
+            (bytes[..from].into(), "cut"),
+        ] {
+            fs::write(file(dir.path()), &image).unwrap();
+            let (mut log, _) = open(dir.path()).unwrap();
+            let expected: Vec<_> = batches
+                .iter()
+                .scan(0, |at, batch| {
+                    *at += batch.len();
+                    Some((*at, batch))
+                })
+                .take_while(|(end, _)| *end <= from)
+                .map(|(_, batch)| batch.to_vec())
+                .collect();
+            let found = log.read(Offset(0), usize::MAX >> 1).unwrap().concat();
+            assert_eq!(found, expected.concat(), "{what} of sector {sector}");
+            let end = log.end_offset().0;
+            log.append(&[one(end, 2, 0)]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn small_files_torn_or_changed_at_any_byte_cost_nothing_that_was_synced() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        segment_bytes: 600,
+        index_interval_bytes: 100,
+        index_sync_bytes: 200,
+        ..Config::default()
+    };
+    let mut log = Log::open(dir.path(), config.clone()).unwrap().0;
+    for i in 0..30 {
+        log.append(&[one(i, (i / 10) as i32, i)]).unwrap();
+        log.sync().unwrap();
+    }
+    log.delete_before(Offset(3)).unwrap();
+    let epochs: Vec<_> = (3..30).map(|i| log.reader().epoch_at(Offset(i))).collect();
+    drop(log);
+    for name in [
+        "recovery-point",
+        "index-point",
+        "leader-epochs",
+        "log-start",
+    ] {
+        let path = dir.path().join(name);
+        let whole = fs::read(&path).unwrap();
+        let cut = (0..whole.len()).map(|at| whole[..at].to_vec());
+        let bent = (0..whole.len() * 8).map(|bit| {
+            let mut bent = whole.clone();
+            bent[bit / 8] ^= 1 << (bit % 8);
+            bent
+        });
+        for image in cut.chain(bent).collect::<Vec<_>>() {
+            fs::write(&path, &image).unwrap();
+            let (log, recovered) = Log::open(dir.path(), config.clone()).unwrap();
+            assert_eq!(recovered.damaged_files, [name], "{image:?}");
+            assert_eq!(log.end_offset(), Offset(30));
+            assert_eq!(
+                log.start_offset(),
+                Offset(if name == "log-start" { 0 } else { 3 })
+            );
+            let found: Vec<_> = (3..30).map(|i| log.reader().epoch_at(Offset(i))).collect();
+            assert_eq!(found, epochs, "{name}: {image:?}");
+            for i in 3..30 {
+                assert_eq!(
+                    log.read(Offset(i), 1).unwrap(),
+                    [one(i, (i / 10) as i32, i)]
+                );
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+#[test]
+fn start_after_a_crash_reads_from_where_the_indexes_were_synced_and_finds_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = Config {
+        segment_bytes: 100_000,
+        index_interval_bytes: 100,
+        index_sync_bytes: 4000,
+        ..Config::default()
+    };
+    let mut log = Log::open(dir.path(), config.clone()).unwrap().0;
+    for i in 0..200 {
+        // The newest record stands early on.
+        let time = if i == 20 { 5000 } else { i };
+        log.append(&[one(i, (i / 50) as i32, time)]).unwrap();
+        log.sync().unwrap();
+    }
+    log.append(&[one(200, 4, 200)]).unwrap();
+    drop(log);
+    let index = file(dir.path()).with_extension("index");
+    let whole = fs::read(&index).unwrap();
+    // As written; without what was behind the last sync of the index; with nothing; with any sector gone.
+    let mut images = vec![whole.clone(), whole[..1000].to_vec(), Vec::new()];
+    for sector in 0..whole.len().div_ceil(SECTOR_BYTES) {
+        let mut torn = whole.clone();
+        let from = sector * SECTOR_BYTES;
+        let to = (from + SECTOR_BYTES).min(torn.len());
+        torn[from..to].fill(0);
+        images.push(torn);
+    }
+    for (i, image) in images.iter().enumerate() {
+        fs::write(&index, image).unwrap();
+        let (log, recovered) = Log::open(dir.path(), config.clone()).unwrap();
+        if i == 0 {
+            assert!(recovered.checked_from > Offset(100), "{recovered:?}");
+        }
+        assert_eq!(log.end_offset(), Offset(201));
+        for from in 0..201 {
+            let found = log.read(Offset(from), 1).unwrap();
+            assert_eq!(
+                model::batch::split(found[0].clone()).unwrap()[0]
+                    .header
+                    .base_offset,
+                Offset(from)
+            );
+            assert_eq!(
+                log.reader().epoch_at(Offset(from)).unwrap().0,
+                (from / 50) as i32
+            );
+        }
+        let newest = log.reader().newest_batch().unwrap().unwrap();
+        assert_eq!(newest.header.base_offset, Offset(20), "image {i}");
+    }
+}

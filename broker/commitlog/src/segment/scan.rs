@@ -56,13 +56,23 @@ pub(crate) fn header_at(segment: &Arc<Segment>, position: u64) -> Result<Option<
 /// Calls `f` with each whole, sealed batch from `position` on until it breaks or one is bad.
 pub(crate) fn batches(
     segment: &Arc<Segment>,
+    position: u64,
+    f: impl FnMut(&Batch, u64) -> ControlFlow<()>,
+) -> Result<End, Error> {
+    batches_by(segment, position, |at, len| read_at(segment, at, len), f)
+}
+
+/// As [`batches`], with chunks (place, bytes wanted) that `read` brings.
+pub(crate) fn batches_by(
+    segment: &Arc<Segment>,
     mut position: u64,
+    mut read: impl FnMut(u64, usize) -> Result<Bytes, Error>,
     mut f: impl FnMut(&Batch, u64) -> ControlFlow<()>,
 ) -> Result<End, Error> {
     let size = segment.size();
     let mut wanted = CHUNK_BYTES;
     while position < size {
-        let mut chunk = read_at(segment, position, wanted)?;
+        let mut chunk = read(position, wanted)?;
         wanted = CHUNK_BYTES;
         let before = position;
         loop {
