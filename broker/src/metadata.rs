@@ -28,6 +28,7 @@ use forwarding::{Answer, Forwarded};
 use replica::Replica;
 use submissions::Submissions;
 
+mod contact;
 mod forwarding;
 mod liveness;
 mod neighbours;
@@ -35,6 +36,7 @@ mod registration;
 mod replica;
 mod submissions;
 
+pub use contact::Contact;
 pub use registration::{Registration, Superseded};
 
 /// How long a command is offered before the quorum counts as unavailable.
@@ -313,6 +315,16 @@ impl Handle {
 
     pub fn this_broker(&self) -> BrokerId {
         self.0.this
+    }
+
+    /// What this broker hears of those who could tell it news.
+    pub fn contact(&self) -> Contact {
+        match &self.0.keeper {
+            Keeper::Memory(_) => Contact::alone(self.0.this),
+            Keeper::Group { mesh, voters, .. } => {
+                Contact::new(self.0.this, voters.clone(), mesh.alive())
+            }
+        }
     }
 
     pub fn voters(&self) -> Vec<BrokerId> {

@@ -47,7 +47,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             heartbeat: Duration::from_millis(50),
-            suspect_after: Duration::from_secs(2),
+            suspect_after: Duration::from_secs(1),
             call_timeout: Duration::from_secs(30),
             queue_bytes_max: 64 << 20,
             frame_bytes_max: 128 << 20,

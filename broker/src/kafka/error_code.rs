@@ -11,7 +11,10 @@ use crate::partition::{AppendError, DeleteError, ReadError};
 
 pub(crate) fn append(error: &AppendError) -> ErrorCode {
     match error {
-        AppendError::NotLeader { .. } | AppendError::Stopping => ErrorCode::NotLeaderOrFollower,
+        // The client looks for another leader, and finds it where there is one.
+        AppendError::NotLeader { .. } | AppendError::CutOff | AppendError::Stopping => {
+            ErrorCode::NotLeaderOrFollower
+        }
         AppendError::InvalidRecord { .. } => ErrorCode::InvalidRecord,
         AppendError::CorruptMessage => ErrorCode::CorruptMessage,
         AppendError::MessageTooLarge { .. } => ErrorCode::MessageTooLarge,

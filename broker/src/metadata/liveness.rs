@@ -38,15 +38,19 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclea
     let mut alive = mesh.alive();
     let mut leader = group.leader();
     let mut image = metadata.watch();
+    let contact = metadata.contact();
     loop {
         let leading = *leader.borrow_and_update() == Some(metadata.this_broker());
-        let steps = if leading {
+        let known = image.borrow_and_update().clone();
+        let heard = alive.borrow_and_update().clone();
+        // Nothing can be decided without a majority, and somebody else may lead by now.
+        let steps = if leading && contact.has_majority() {
             let status = group.status();
             let members: Vec<_> = status.voters.iter().chain(&status.learners).collect();
             let is_member = |id: BrokerId| members.contains(&&id);
             decide(
-                &image.borrow_and_update().clone(),
-                &alive.borrow_and_update().clone(),
+                &known,
+                &heard,
                 metadata.this_broker(),
                 is_member,
                 |id| mesh.incarnation(id),

@@ -103,6 +103,10 @@ pub enum AppendError {
         given: i16,
         current: i16,
     },
+    /// Written, and may yet be committed: this broker hears neither the metadata quorum nor all in-sync
+    /// replicas, and would not learn that another one leads.
+    #[error("this broker is cut off from the others, and may not lead the partition any more")]
+    CutOff,
     /// The disk refused. Nothing was acknowledged.
     #[error("{0}")]
     Storage(String),

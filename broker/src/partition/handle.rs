@@ -15,12 +15,13 @@ use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::{
-    append::{Append, AppendError, Appended, Unchecked},
+    append::{Acks, Append, AppendError, Appended, Unchecked},
     blocking::Pool,
     driver::{Job, Mailbox},
     read::{self, Read, ReadData, ReadError, TimedOffset},
     settings::Settings,
 };
+use crate::metadata::Contact;
 
 /// Why records could not be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,6 +105,7 @@ pub(super) struct Shared {
     pub room: Arc<Semaphore>,
     /// All of it.
     pub room_max: u32,
+    pub contact: Contact,
 }
 
 /// Role and watermark, published by the driver.
@@ -181,7 +183,19 @@ impl Handle {
             permit,
         });
         drop(turn);
-        answered.await.unwrap_or(Err(AppendError::Stopping))
+        let cut_off = async {
+            if append.acks == Acks::All {
+                let in_sync = self.0.snapshot.read().isr.clone();
+                self.0.contact.lost(&in_sync).await;
+            } else {
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answered => answer.unwrap_or(Err(AppendError::Stopping)),
+            () = cut_off => Err(AppendError::CutOff),
+        }
     }
 
     async fn check(&self, append: &Append) -> Result<(Batch, Option<i64>), AppendError> {

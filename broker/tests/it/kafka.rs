@@ -8,8 +8,8 @@ use bytes::Bytes;
 use kafka_wire::Str;
 use kafka_wire::messages::{create_topics, metadata};
 use machine::metadata::image::{Image, Topic};
-use model::Offset;
 use model::batch::Builder;
+use model::{BrokerId, Offset};
 
 use crate::cluster::Cluster;
 use client::Client;
@@ -57,7 +57,7 @@ async fn create(
     };
     let created = client.call(7, &request).await;
     assert_eq!(created.topics[0].error_code, 0, "{:?}", created.topics[0]);
-    for id in cluster.running() {
+    for id in cluster.here() {
         cluster
             .sees(id, |image| topic_of(image, name).is_some())
             .await;
@@ -69,6 +69,15 @@ fn topic_of<'a>(image: &'a Image, name: &str) -> Option<&'a Topic> {
         .topics
         .get(image.topic_names.get(name)?)
         .map(|topic| &**topic)
+}
+
+/// The first partition of a topic that a broker leads.
+fn led_by(image: &Image, topic: &str, broker: i32) -> Option<i32> {
+    let partitions = &topic_of(image, topic)?.partitions;
+    let led = partitions
+        .iter()
+        .position(|partition| partition.leader == Some(BrokerId(broker)))?;
+    i32::try_from(led).ok()
 }
 
 /// Who leads partition 0 of a topic.

@@ -109,6 +109,7 @@ impl Hosted {
             inflaters: context.inflaters.clone(),
             room: context.room.clone(),
             room_max: u32::try_from(context.config.queue_bytes_max).unwrap_or(u32::MAX),
+            contact: context.proposals.metadata.contact(),
         });
         Ok(Self {
             context: context.clone(),

@@ -8,7 +8,7 @@ use model::batch::Builder;
 use uuid::Uuid;
 
 use super::client::{Client, produce};
-use super::{batch, batch_of, create, leader};
+use super::{batch, batch_of, create, leader, led_by};
 use crate::cluster::Cluster;
 
 #[tokio::test]
@@ -131,4 +131,31 @@ async fn a_follower_names_the_leader() {
     let named = usize::try_from(partition.current_leader.leader_id).unwrap();
     assert_eq!(named, led_by);
     assert_eq!(response.node_endpoints.len(), 1);
+}
+
+#[tokio::test]
+async fn a_leader_that_hears_no_other_broker_sends_its_producers_elsewhere() {
+    let mut cluster = Cluster::start_with(3, &[1, 2], &[]).await;
+    create(&cluster, "t", 3, 3, &[("min.insync.replicas", "1")]).await;
+    let image = cluster
+        .sees(0, |image| led_by(image, "t", 0).is_some())
+        .await;
+    let to_own = |acks, timeout_ms| {
+        let mut request = produce("t", acks, Some(batch(&["a"])));
+        request.topic_data[0].partition_data[0].index = led_by(&image, "t", 0).unwrap();
+        Request {
+            timeout_ms,
+            ..request
+        }
+    };
+    let mut client = Client::connect(&cluster, 0).await;
+    cluster.kill_broker(1);
+    cluster.kill_broker(2);
+    // Waits for both of the others to acknowledge it, and they would have to be replaced first.
+    let answer = client.call(9, &to_own(-1, i32::MAX)).await;
+    let code = answer.responses[0].partition_responses[0].error_code;
+    assert_eq!(code, ErrorCode::NotLeaderOrFollower.code());
+    // What needs nobody else goes on.
+    let alone = client.call(9, &to_own(1, 30_000)).await;
+    assert_eq!(alone.responses[0].partition_responses[0].error_code, 0);
 }
