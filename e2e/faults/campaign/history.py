@@ -1,0 +1,30 @@
+"""What clients did and saw, an event a line, in the order in which it was written down. Events:
+
+    send PRODUCER N                      records up to number N have been handed to the client library
+    ack PRODUCER PARTITION N OFFSET      record N was acknowledged at that offset
+    refuse PRODUCER PARTITION N ERROR    it was refused; it may be in the log nevertheless
+    seek READER PARTITION                the reader begins anew, wherever it likes
+    read READER PARTITION OFFSET PRODUCER N
+    end PARTITION OFFSET                 what a client was told the end of the partition is
+    final PARTITION OFFSET PRODUCER N    what the partition holds in the end, from its start
+    publish QUEUE N / confirm QUEUE N / deliver QUEUE N
+
+An event is written after what it tells has happened, but for `send` and `publish`, which are written before."""
+
+import pathlib
+import threading
+
+
+class History:
+    """Appends events to a file; may be shared by threads."""
+
+    def __init__(self, path: pathlib.Path):
+        self.path, self.file, self.lock = path, open(path, "w", buffering=1 << 20), threading.Lock()
+
+    def add(self, *event) -> None:
+        line = " ".join(map(str, event)) + "\n"
+        with self.lock:
+            self.file.write(line)
+
+    def close(self) -> None:
+        self.file.close()
