@@ -1,6 +1,7 @@
 """The three servers of a comparison, each started on loopback in a folder of its own and stopped whole."""
 
 import glob
+import json
 import os
 import shutil
 import signal
@@ -23,6 +24,10 @@ def script(name: str, *args: str, timeout: float = 180, env: dict | None = None)
         return f.read()
 
 
+def last_json(text: str) -> dict:
+    return json.loads(text.strip().splitlines()[-1])
+
+
 def descendants(pid: int) -> list[int]:
     found = [pid]
     for path in glob.glob(f"/proc/{pid}/task/*/children"):
@@ -36,7 +41,30 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-class Kafka:
+class Server:
+    """What both that speak Kafka's protocol have in common."""
+
+    bootstrap: str
+    nodes: int
+
+    def await_produce(self) -> None:
+        script("kbench", "wait", "-brokers", self.bootstrap, "-n", str(self.nodes))
+
+    def whole(self, topic: str) -> None:
+        """Waits until every replica of the topic is in sync and led by its first one."""
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            out = script("kafka-tool", "topics", "--bootstrap-server", self.bootstrap, "--describe", "--topic", topic)
+            lines = [line.split() for line in out.splitlines() if "Partition:" in line]
+            told = [{k: line[line.index(k) + 1] for k in ("Leader:", "Replicas:", "Isr:")} for line in lines]
+            if told and all(len(t["Isr:"].split(",")) == len(t["Replicas:"].split(",")) for t in told):
+                script("kafka-tool", "leader-election", "--bootstrap-server", self.bootstrap, "--election-type",
+                       "preferred", "--all-topic-partitions")
+                return
+        raise RuntimeError(f"{topic} is not whole within 120 s")
+
+
+class Kafka(Server):
     name = "Kafka 4.4"
 
     def __init__(self, work: str, nodes: int):
@@ -53,8 +81,21 @@ class Kafka:
     def pids(self) -> list[int]:
         return [int(open(f).read()) for f in sorted(glob.glob(f"{self.dir}/n*/pid"))]
 
-    def kill_command(self, broker: int) -> str:
-        return f"{HERE}/bin/kafka-node {self.dir} {broker} kill9"
+    def pid(self, broker: int) -> int:
+        with open(f"{self.dir}/n{broker}/pid") as f:
+            return int(f.read())
+
+    def revive(self, broker: int) -> None:
+        if not os.path.exists(f"/proc/{self.pid(broker)}"):
+            script("kafka-node", self.dir, str(broker), "start")
+
+    def kill_and_start(self) -> float:
+        """Seconds from the start over what a kill left to an acknowledged produce."""
+        script("kafka-node", self.dir, "1", "kill9")
+        began = time.monotonic()
+        script("kafka-node", self.dir, "1", "start")
+        self.await_produce()
+        return time.monotonic() - began
 
     def stop(self) -> None:
         script("kafka-down", self.dir, "--wipe")
@@ -80,7 +121,7 @@ class Rabbit:
         script("rabbit-down", self.dir, "--wipe")
 
 
-class Millrace:
+class Millrace(Server):
     name = "Millrace"
 
     def __init__(self, work: str, nodes: int, offset: int = 23000):
@@ -104,17 +145,31 @@ class Millrace:
             if self.process.poll() is not None or time.monotonic() - began > 60:
                 raise RuntimeError(f"millrace did not start: see {self.dir}/log")
             time.sleep(0.01)
-        script("kbench", "wait", "-brokers", self.bootstrap, "-n", str(self.nodes))
+        self.await_produce()
         return time.monotonic() - began
 
     def pids(self) -> list[int]:
         assert self.process
         return descendants(self.process.pid)[1:]
 
-    def kill_command(self, broker: int) -> str:
-        """By the broker's own configuration, since a restarted one has another process id."""
+    def pid(self, broker: int) -> int:
+        """By its port, since a restarted one has another process id."""
         port = 9092 + self.offset + broker
-        return f"kill -9 $(ss -Hltnp 'sport = :{port}' | grep -o 'pid=[0-9]*' | head -1 | cut -d= -f2)"
+        out = subprocess.run(["ss", "-Hltnp", f"sport = :{port}"], capture_output=True, text=True, check=True).stdout
+        return int(out.split("pid=")[1].split(",")[0])
+
+    def revive(self, broker: int) -> None:
+        """Local mode starts it again by itself."""
+
+    def kill_and_start(self) -> float:
+        """Seconds from the kill, after which local mode starts the broker again, to an acknowledged produce."""
+        pid = self.pid(0)
+        began = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        while os.path.exists(f"/proc/{pid}"):
+            time.sleep(0.001)
+        self.await_produce()
+        return time.monotonic() - began
 
     def stop(self) -> None:
         if self.process and self.process.poll() is None:

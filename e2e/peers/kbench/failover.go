@@ -40,6 +40,9 @@ func doFailover(ctx context.Context) {
 	if *fast {
 		o = append(o, kgo.MetadataMinAge(50*time.Millisecond), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
 	}
+	if *patience > 0 {
+		o = append(o, kgo.ProduceRequestTimeout(*patience/2), kgo.RequestTimeoutOverhead(*patience/2), kgo.DialTimeout(*patience))
+	}
 	start := now()
 	cl := client(o...)
 	for p := 0; p < np; p++ {
@@ -69,9 +72,7 @@ func doFailover(ctx context.Context) {
 	if *hook != "" {
 		time.Sleep(*hookAfter)
 		hookAt = now()
-		if out, err := exec.Command("sh", "-c", *hook).CombinedOutput(); err != nil {
-			hookErr = err.Error() + " " + string(out)
-		}
+		hookErr = runHook()
 	}
 	wg.Wait()
 	fc, cn := context.WithTimeout(ctx, 30*time.Second)
@@ -106,4 +107,12 @@ func doFailover(ctx context.Context) {
 		rows = append(rows, r)
 	}
 	emit(map[string]any{"rows": rows, "worst_gap_s_by_old_leader": worst, "hook": *hook, "hook_err": hookErr, "flush_err": fmt.Sprint(ferr), "fast_metadata": *fast})
+}
+
+// runHook: what went wrong, or nothing.
+func runHook() string {
+	if out, err := exec.Command("sh", "-c", *hook).CombinedOutput(); err != nil {
+		return err.Error() + " " + string(out)
+	}
+	return ""
 }
