@@ -47,7 +47,8 @@ pub use append::{Acks, Append, AppendError, Appended, Origin};
 pub use blocking::Pool;
 pub use config::Config;
 pub use handle::{DeleteError, Handle, Progress, Role, Status};
-pub use read::{Limit, Read, ReadData, ReadError, Source, TimedOffset};
+pub use read::{Limit, Read, ReadData, ReadError, TimedOffset};
+pub use replica::Source;
 pub use roster::Roster;
 
 use driver::{Context, Job, Mailbox};

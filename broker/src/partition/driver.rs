@@ -6,15 +6,10 @@
 //! has no deadline and costs nothing but its look every retention interval.
 
 mod compacting;
-mod copying;
 mod damage;
-mod fault;
 mod hosted;
 mod offline;
 mod open;
-mod producers;
-mod upkeep;
-mod watermark;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -26,6 +21,7 @@ use commitlog::Resources;
 use machine::replica::{Membership, Position};
 use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
 use parking_lot::{Condvar, Mutex};
+use replica::Answer;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use hosted::Hosted;
@@ -77,13 +73,15 @@ pub(super) enum Job {
     FollowerAt {
         partition: TopicPartition,
         from: BrokerId,
+        /// Leader epoch that it follows.
+        epoch: Epoch,
         position: Position,
     },
     /// A leader's answer to this follower.
     Fetched {
         partition: TopicPartition,
         epoch: Epoch,
-        fetched: Fetched,
+        answer: Answer,
         /// False when it could not be used.
         done: oneshot::Sender<bool>,
     },
@@ -116,25 +114,6 @@ pub(super) enum Job {
     /// Close every replica. True when all is on disk; false when a log was not closed cleanly or could
     /// never be opened.
     Stop { done: oneshot::Sender<bool> },
-}
-
-/// What a leader has for a follower.
-#[derive(Debug)]
-pub(super) enum Fetched {
-    Records {
-        /// Where the follower asked from.
-        from: Offset,
-        batches: bytes::Bytes,
-        high_watermark: Offset,
-        log_start: Offset,
-    },
-    /// The logs part: an epoch of the leader and where it ends there.
-    Diverging {
-        from: Offset,
-        known: (Epoch, Offset),
-    },
-    /// The leader's log begins later than the follower's ends.
-    Reset { from: Offset, start: Offset },
 }
 
 /// Where jobs for one driver go. Cheap to clone.
@@ -322,17 +301,18 @@ impl Driver {
             Job::FollowerAt {
                 partition,
                 from,
+                epoch,
                 position,
             } => self.with(partition, |hosted| {
-                hosted.follower_at(from, position, now_ms)
+                hosted.follower_at(from, epoch, position, now_ms);
             }),
             Job::Fetched {
                 partition,
                 epoch,
-                fetched,
+                answer,
                 done,
             } => self.with(partition, |hosted| {
-                let used = hosted.fetched(epoch, fetched, now_ms);
+                let used = hosted.fetched(epoch, answer, now_ms);
                 let _unheard = done.send(used);
             }),
             Job::Compacted {

@@ -255,7 +255,7 @@ impl Handle {
     /// The largest epoch at or below `asked` and its end; (-1, -1) when `asked` is not known here.
     pub fn epoch_end(&self, asked: Epoch) -> (Epoch, Offset) {
         let (_, current, _) = self.leadership();
-        read::epoch_end(&self.0.reader, current, asked)
+        replica::epoch_end(&self.0.reader, current, asked)
     }
 
     /// Deletes records below `before`, at most the high watermark. Answers the new start. Followers

@@ -7,6 +7,7 @@ use model::{
     BrokerId, Epoch, Offset,
     batch::{Batch, Record, Records},
 };
+use replica::epoch_end;
 
 use super::{handle::Snapshot, inflate};
 
@@ -21,14 +22,6 @@ pub struct Read {
     pub leader_epoch: Option<Epoch>,
     /// Epoch of the last record the caller has; looked at for divergence when given.
     pub last_fetched_epoch: Option<Epoch>,
-}
-
-/// Where records may be taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    Memory,
-    /// Memory too. Not on a thread of the runtime.
-    Disk,
 }
 
 /// How far a read may go.
@@ -150,21 +143,6 @@ fn begin(
         Limit::LogEnd => end,
     };
     Ok((data, Some(limit)))
-}
-
-/// Where `asked` ends in this log (KIP-101). The current epoch has begun at the latest at the end, with
-/// or without records.
-pub(super) fn epoch_end(reader: &Reader, current: Epoch, asked: Epoch) -> (Epoch, Offset) {
-    let end = reader.end_offset();
-    if asked > current || asked < Epoch(0) {
-        return (Epoch::UNKNOWN, Offset::UNKNOWN);
-    }
-    match reader.latest_epoch() {
-        Some(latest) if asked <= latest => reader.epoch_end(asked),
-        _ if asked == current => (asked, end),
-        Some(latest) => (latest, end),
-        None => (asked, end),
-    }
 }
 
 /// The first record as new as asked.

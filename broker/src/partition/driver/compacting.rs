@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use commitlog::{Compacted, Error};
+use replica::is_of_the_disk;
 
-use super::hosted::{Hosted, is_of_the_disk};
+use super::hosted::Hosted;
 use crate::partition::{cleaner::Pending, clock};
 
 /// A log's compaction that is under way; dropped, it ends.
@@ -42,12 +43,13 @@ impl Drop for Compacting {
 impl Hosted {
     /// Has the log compacted if that is due.
     pub(super) fn compact(&mut self, now_ms: i64) {
-        if self.compacting.stop.is_some() || self.fault.is_some() || self.uncleanable {
+        if self.compacting.stop.is_some() || self.local.fault().is_some() || self.uncleanable {
             return;
         }
-        let upto = self.machine.high_watermark();
-        let rolled = self.log.roll_if_due(now_ms);
-        let begun = rolled.and_then(|_| self.log.begin_compaction(upto, clock::wall_ms()));
+        let upto = self.local.machine().high_watermark();
+        let log = self.local.log_mut();
+        let rolled = log.roll_if_due(now_ms);
+        let begun = rolled.and_then(|_| log.begin_compaction(upto, clock::wall_ms()));
         match begun {
             Ok(None) => {}
             Ok(Some(compaction)) => {
@@ -55,7 +57,7 @@ impl Hosted {
                 self.compacting.stop = Some(stop.clone());
                 self.context.cleaner.run(Pending {
                     compaction,
-                    producers: self.machine.producers().last_offsets().collect(),
+                    producers: self.local.machine().producers().last_offsets().collect(),
                     stop,
                     mailbox: self.shared.mailbox.clone(),
                     partition: self.partition,
@@ -78,7 +80,7 @@ impl Hosted {
         let finished = match outcome {
             Ok(Some(done)) => {
                 self.compacting.failing = false;
-                self.log.finish_compaction(done)
+                self.local.log_mut().finish_compaction(done)
             }
             // The log was cut while it was read: that it ended early is no damage.
             Err(_) if stop.load(Ordering::Relaxed) => return,

@@ -17,7 +17,7 @@ impl Driver {
         let Some(error) = hosted.damage_at(offset) else {
             return;
         };
-        let membership = hosted.machine.membership().clone();
+        let membership = hosted.local.machine().membership().clone();
         if !self.is_counted_on(&membership) {
             return;
         }
@@ -53,7 +53,7 @@ impl Hosted {
             .suspected
             .store(false, std::sync::atomic::Ordering::Release);
         match self.shared.reader.read(offset, 1) {
-            Err(error @ Error::Corrupt { .. }) if self.machine.is_leading() => Some(error),
+            Err(error @ Error::Corrupt { .. }) if self.local.machine().is_leading() => Some(error),
             _ => None,
         }
     }

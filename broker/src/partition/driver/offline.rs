@@ -9,11 +9,9 @@ use std::sync::Arc;
 use commitlog::Error;
 use machine::replica::Membership;
 use model::TopicPartition;
+use replica::{Fault, advice};
 
-use super::{
-    Driver,
-    fault::{Fault, advice},
-};
+use super::{Driver, hosted::has_room};
 use crate::partition::settings::Settings;
 
 /// Milliseconds between a resignation that came to nothing and the next.
@@ -140,7 +138,10 @@ impl Driver {
                     offline.membership.partition_epoch,
                 );
             }
-            if offline.fault.is_over(&self.context.directory, now_ms) {
+            if offline
+                .fault
+                .is_over(now_ms, || has_room(&self.context.directory))
+            {
                 let known = (offline.membership.clone(), offline.settings.clone());
                 again.push((*partition, offline.topic.clone(), known));
             }

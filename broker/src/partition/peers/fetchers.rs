@@ -12,21 +12,18 @@ use futures::{
     future::{BoxFuture, join_all},
     stream::FuturesOrdered,
 };
-use machine::replica::Position;
 use model::{BrokerId, Epoch, TopicPartition};
 use parking_lot::Mutex;
+use replica::{Answer, Standing};
 use tokio::{
     runtime,
     sync::{mpsc, oneshot},
     time::Instant,
 };
 
-use super::frame::{Answer, Request, Response, Standing};
+use super::frame::{Request, Response};
 use crate::{
-    partition::{
-        driver::{Fetched, Job},
-        handle::Shared,
-    },
+    partition::{driver::Job, handle::Shared},
     peer::{self, Mesh, Service},
 };
 
@@ -276,27 +273,11 @@ async fn apply(
     epoch: Epoch,
     answer: Answer,
 ) -> (TopicPartition, bool) {
-    let fetched = match answer {
-        Answer::Records {
-            from,
-            high_watermark,
-            log_start,
-            batches,
-        } => Fetched::Records {
-            from,
-            // One run: an answer is read as one slice.
-            batches: batches.into_iter().next().unwrap_or_default(),
-            high_watermark,
-            log_start,
-        },
-        Answer::Diverging { from, known } => Fetched::Diverging { from, known },
-        Answer::Reset { from, start } => Fetched::Reset { from, start },
-    };
     let (done, used) = oneshot::channel();
     replica.mailbox.send(Job::Fetched {
         partition,
         epoch,
-        fetched,
+        answer,
         done,
     });
     // Dropped when the replica was closed meanwhile: nothing to fail.
@@ -304,16 +285,10 @@ async fn apply(
 }
 
 fn standing(replica: &Arc<Shared>) -> Standing {
-    let reader = &replica.reader;
-    let next = reader.end_offset();
-    let held = if replica.settings.load().synced_only() {
-        reader.synced_offset().min(next)
-    } else {
-        next
-    };
-    Standing {
-        epoch: replica.snapshot.read().leader_epoch,
-        position: Position { next, held },
-        last_epoch: reader.latest_epoch(),
-    }
+    let epoch = replica.snapshot.read().leader_epoch;
+    Standing::of(
+        &replica.reader,
+        epoch,
+        replica.settings.load().synced_only(),
+    )
 }

@@ -3,6 +3,7 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut, TryGetError};
 use machine::replica::Position;
 use model::{Epoch, Offset, TopicId, TopicPartition};
+use replica::{Answer, Standing};
 use uuid::Uuid;
 
 /// Bytes that a partition takes at least, for bounding what a count may reserve.
@@ -18,39 +19,10 @@ pub(super) struct Request {
     pub removed: Vec<TopicPartition>,
 }
 
-/// Where a follower stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    /// Leader epoch that the follower follows.
-    pub epoch: Epoch,
-    pub position: Position,
-    /// Epoch of its last record.
-    pub last_epoch: Option<Epoch>,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Response {
     UnknownSession,
     Partitions(Vec<(TopicPartition, Epoch, Answer)>),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Records {
-        from: Offset,
-        high_watermark: Offset,
-        log_start: Offset,
-        /// Whole batches; none when only the watermark is news.
-        batches: Vec<Bytes>,
-    },
-    Diverging {
-        from: Offset,
-        known: (Epoch, Offset),
-    },
-    Reset {
-        from: Offset,
-        start: Offset,
-    },
 }
 
 /// Bytes that are no request or answer.
@@ -135,7 +107,7 @@ impl Response {
         for (partition, epoch, answer) in partitions {
             put_partition(&mut out, *partition);
             out.put_i32(epoch.0);
-            answer.put(&mut out);
+            put_answer(&mut out, answer);
         }
         out.freeze()
     }
@@ -149,84 +121,73 @@ impl Response {
         for _ in 0..count {
             let partition = get_partition(&mut b)?;
             let epoch = Epoch(b.try_get_i32()?);
-            partitions.push((partition, epoch, Answer::get(&mut b)?));
+            partitions.push((partition, epoch, get_answer(&mut b)?));
         }
         Ok(Self::Partitions(partitions))
     }
 }
 
-// === impl Answer ===
-
-impl Answer {
-    pub(super) fn size_bytes(&self) -> usize {
-        match self {
-            Self::Records { batches, .. } => batches.iter().map(Bytes::len).sum(),
-            Self::Diverging { .. } | Self::Reset { .. } => 0,
+fn put_answer(out: &mut BytesMut, answer: &Answer) {
+    match answer {
+        Answer::Records {
+            from,
+            high_watermark,
+            log_start,
+            batches,
+        } => {
+            out.put_u8(0);
+            out.put_i64(from.0);
+            out.put_i64(high_watermark.0);
+            out.put_i64(log_start.0);
+            put_count(out, answer.size_bytes());
+            for run in batches {
+                out.put_slice(run);
+            }
+        }
+        Answer::Diverging { from, known } => {
+            out.put_u8(1);
+            out.put_i64(from.0);
+            out.put_i32(known.0.0);
+            out.put_i64(known.1.0);
+        }
+        Answer::Reset { from, start } => {
+            out.put_u8(2);
+            out.put_i64(from.0);
+            out.put_i64(start.0);
         }
     }
+}
 
-    fn put(&self, out: &mut BytesMut) {
-        match self {
-            Self::Records {
+fn get_answer(b: &mut Bytes) -> Result<Answer, Malformed> {
+    let kind = b.try_get_u8()?;
+    let from = Offset(b.try_get_i64()?);
+    Ok(match kind {
+        0 => {
+            let high_watermark = Offset(b.try_get_i64()?);
+            let log_start = Offset(b.try_get_i64()?);
+            let length = get_count(b, 1)?;
+            let run = b.split_to(length);
+            Answer::Records {
                 from,
                 high_watermark,
                 log_start,
-                batches,
-            } => {
-                out.put_u8(0);
-                out.put_i64(from.0);
-                out.put_i64(high_watermark.0);
-                out.put_i64(log_start.0);
-                put_count(out, self.size_bytes());
-                for run in batches {
-                    out.put_slice(run);
-                }
-            }
-            Self::Diverging { from, known } => {
-                out.put_u8(1);
-                out.put_i64(from.0);
-                out.put_i32(known.0.0);
-                out.put_i64(known.1.0);
-            }
-            Self::Reset { from, start } => {
-                out.put_u8(2);
-                out.put_i64(from.0);
-                out.put_i64(start.0);
+                batches: if run.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![run]
+                },
             }
         }
-    }
-
-    fn get(b: &mut Bytes) -> Result<Self, Malformed> {
-        let kind = b.try_get_u8()?;
-        let from = Offset(b.try_get_i64()?);
-        Ok(match kind {
-            0 => {
-                let high_watermark = Offset(b.try_get_i64()?);
-                let log_start = Offset(b.try_get_i64()?);
-                let length = get_count(b, 1)?;
-                let run = b.split_to(length);
-                Self::Records {
-                    from,
-                    high_watermark,
-                    log_start,
-                    batches: if run.is_empty() {
-                        Vec::new()
-                    } else {
-                        vec![run]
-                    },
-                }
-            }
-            1 => Self::Diverging {
-                from,
-                known: (Epoch(b.try_get_i32()?), Offset(b.try_get_i64()?)),
-            },
-            2 => Self::Reset {
-                from,
-                start: Offset(b.try_get_i64()?),
-            },
-            _ => return Err(Malformed),
-        })
-    }
+        1 => Answer::Diverging {
+            from,
+            known: (Epoch(b.try_get_i32()?), Offset(b.try_get_i64()?)),
+        },
+        2 => Answer::Reset {
+            from,
+            start: Offset(b.try_get_i64()?),
+        },
+        _ => return Err(Malformed),
+    })
 }
 
 fn put_count(out: &mut BytesMut, count: usize) {

@@ -10,15 +10,15 @@ use std::{
 
 use bytes::Bytes;
 use futures::{FutureExt, future::BoxFuture};
-use machine::replica::divergence;
 use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::{Mutex, RwLock};
+use replica::{Answer, Standing};
 use tokio::{sync::Notify, time::Instant};
 
 use self::draft::{Draft, Found, Look};
-use super::frame::{Answer, Request, Response, Standing};
+use super::frame::{Request, Response};
 use crate::{
-    partition::{Config, Handle, Roster, Source, driver::Job, handle::Role, read},
+    partition::{Config, Handle, Roster, Source, driver::Job, handle::Role},
     peer,
 };
 
@@ -160,12 +160,13 @@ impl Sessions {
             if let Some(entry) = entries.get_mut(partition)
                 && !entry.reported
                 && let Some(handle) = self.leading(*partition, entry.standing.epoch)
-                && !is_diverging(&handle, &entry.standing)
+                && !replica::is_diverging(&handle.0.reader, &entry.standing)
             {
                 entry.reported = true;
                 handle.0.mailbox.send(Job::FollowerAt {
                     partition: *partition,
                     from: session.follower,
+                    epoch: entry.standing.epoch,
                     position: entry.standing.position,
                 });
             }
@@ -328,16 +329,6 @@ impl Sessions {
         }
         found
     }
-}
-
-/// A standing on a log that parted from the leader's acknowledges nothing.
-fn is_diverging(handle: &Handle, standing: &Standing) -> bool {
-    let known = standing
-        .last_epoch
-        .map(|epoch| read::epoch_end(&handle.0.reader, standing.epoch, epoch));
-    known.is_some_and(|known| {
-        divergence::diverging(standing.last_epoch, standing.position.next, known).is_some()
-    })
 }
 
 impl peer::Handler for Sessions {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Crates of the workspace and those of the workspace they may use. A new arrow is a decision:
 /// ARCHITECTURE.md says what each one is for.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("kafka-wire", &[]),
     ("amqp-wire", &[]),
@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("crds", &[]),
     ("commitlog", &["model"]),
     ("machine", &["model"]),
+    ("replica", &["model", "commitlog", "machine"]),
     (
         "broker",
         &[
@@ -24,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "amqp-wire",
             "commitlog",
             "machine",
+            "replica",
             "api",
         ],
     ),
@@ -32,12 +34,13 @@ const ARROWS: [(&str, &[&str]); 11] = [
 ];
 
 /// Crates of others that a crate of ours must not reach, directly or through anything else.
-const ABSENT: [(&str, &[&str]); 9] = [
+const ABSENT: [(&str, &[&str]); 10] = [
     ("model", &["tokio", "kube", "openraft"]),
     ("kafka-wire", &["tokio", "kube", "openraft"]),
     ("amqp-wire", &["tokio", "kube", "openraft"]),
     ("machine", &["tokio", "kube", "openraft"]),
     ("commitlog", &["kube", "openraft"]),
+    ("replica", &["tokio", "kube", "openraft"]),
     ("api", &["kube", "openraft"]),
     ("crds", &["openraft"]),
     ("broker", &["kube", "k8s-openapi"]),

@@ -1,13 +1,10 @@
 //! Putting one answer together: what there is to say of each partition, within the bound of an answer.
 
-use machine::replica::divergence;
 use model::TopicPartition;
+use replica::{Answer, Looked, Source, Standing};
 
-use super::{
-    super::frame::{Answer, Standing},
-    Sessions,
-};
-use crate::partition::{Handle, Source, read};
+use super::Sessions;
+use crate::partition::Handle;
 
 /// A partition to look at, as its follower stood then.
 pub(super) struct Look {
@@ -21,15 +18,6 @@ pub(super) struct Found {
     pub(super) partition: TopicPartition,
     pub(super) standing: Standing,
     pub(super) answer: Answer,
-}
-
-enum Looked {
-    /// The follower has everything.
-    Nothing,
-    Answer(Answer),
-    /// Only the disk has it.
-    Cold,
-    Unreadable,
 }
 
 /// An answer that is being put together.
@@ -60,7 +48,11 @@ impl Draft {
             return;
         }
         let bytes_max = self.bytes_left.min(sessions.0.partition_bytes_max);
-        match sessions.look(&look, bytes_max, source) {
+        let shared = &look.handle.0;
+        let looked = replica::look(&shared.reader, &look.standing, bytes_max, source, || {
+            shared.snapshot.read().high_watermark
+        });
+        match looked {
             Looked::Nothing => {}
             Looked::Answer(answer) => {
                 self.bytes_left = self.bytes_left.saturating_sub(answer.size_bytes());
@@ -71,42 +63,7 @@ impl Draft {
                 });
             }
             Looked::Cold => self.cold.push(look.partition),
-            Looked::Unreadable => self.unreadable.push(look.partition),
-        }
-    }
-}
-
-impl Sessions {
-    /// What to say to a follower that stands there.
-    fn look(&self, look: &Look, bytes_max: usize, source: Source) -> Looked {
-        let reader = &look.handle.0.reader;
-        let (from, standing) = (look.standing.position.next, &look.standing);
-        if let Some(epoch) = standing.last_epoch {
-            let known = read::epoch_end(reader, standing.epoch, epoch);
-            if let Some(known) = divergence::diverging(Some(epoch), from, known) {
-                return Looked::Answer(Answer::Diverging { from, known });
-            }
-        }
-        let (start, end) = (reader.start_offset(), reader.end_offset());
-        if from < start || from > end {
-            return Looked::Answer(Answer::Reset { from, start });
-        }
-        if from == end {
-            return Looked::Nothing;
-        }
-        let read = match source {
-            Source::Memory => reader.read_cached(from, end, bytes_max),
-            Source::Disk => reader.read_until(from, end, bytes_max).map(Some),
-        };
-        match read {
-            Ok(Some(batches)) => Looked::Answer(Answer::Records {
-                from,
-                high_watermark: look.handle.0.snapshot.read().high_watermark,
-                log_start: start,
-                batches,
-            }),
-            Ok(None) => Looked::Cold,
-            Err(error) => {
+            Looked::Unreadable(error) => {
                 tracing::error!(
                     partition = %look.partition,
                     error = &error as &dyn std::error::Error,
@@ -115,7 +72,7 @@ impl Sessions {
                 if let commitlog::Error::Corrupt { offset, .. } = error {
                     look.handle.suspect(offset);
                 }
-                Looked::Unreadable
+                self.unreadable.push(look.partition);
             }
         }
     }

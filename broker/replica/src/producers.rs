@@ -10,7 +10,7 @@ use model::Offset;
 const FILE: &str = "producers";
 
 /// Writes down what is known at `end`. A file that cannot be written only costs reading later.
-pub(super) fn store(directory: &Path, end: Offset, producers: &Producers) {
+pub(crate) fn store(directory: &Path, end: Offset, producers: &Producers) {
     let path = directory.join(FILE);
     if producers.is_empty() {
         let _missing = fs::remove_file(&path);
@@ -31,7 +31,7 @@ pub(super) fn store(directory: &Path, end: Offset, producers: &Producers) {
 
 /// What was written down, and what the log has since. From the log alone when the file is missing,
 /// not whole, or speaks of records that are not there. Such a file goes: by and by others may stand there.
-pub(super) fn recount(directory: &Path, reader: &Reader) -> Producers {
+pub(crate) fn recount(directory: &Path, reader: &Reader) -> Producers {
     let there = reader.start_offset()..=reader.end_offset();
     let (from, mut producers) = match load(directory) {
         Some((at, known)) if there.contains(&at) => (at, known),
@@ -56,7 +56,7 @@ pub(super) fn recount(directory: &Path, reader: &Reader) -> Producers {
 }
 
 /// Of a log that begins anew the file says nothing.
-pub(super) fn forget(directory: &Path) {
+pub(crate) fn forget(directory: &Path) {
     let _missing = fs::remove_file(directory.join(FILE));
 }
 

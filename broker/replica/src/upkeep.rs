@@ -1,14 +1,14 @@
 //! What every replica gets now and then: retention, and what it knows written down.
 
-use super::{hosted::Hosted, producers, watermark};
-use crate::partition::clock;
+use machine::replica::producers::Producers;
 
-impl Hosted {
-    /// The look that every replica gets once in the retention interval.
-    pub(super) fn sweep(&mut self, now_ms: i64) {
-        let wall_ms = clock::wall_ms();
-        self.machine
-            .expire_producers(wall_ms - self.context.config.producers_expire_ms);
+use crate::{Local, producers, watermark};
+
+impl Local {
+    /// The look that every replica gets once in the retention interval. Producers without a batch since
+    /// `producers_since_ms` are forgotten.
+    pub fn sweep(&mut self, now_ms: i64, wall_ms: i64, producers_since_ms: i64) {
+        self.machine.expire_producers(producers_since_ms);
         // Deleting must not wait for a segment that finds no room.
         let rolled = self.log.roll_if_due(now_ms).unwrap_or_else(|error| {
             tracing::error!(
@@ -27,7 +27,7 @@ impl Hosted {
                 if rolled || self.producers_at != self.log.end_offset() {
                     self.store_producers();
                 }
-                self.publish();
+                self.note_watermark(now_ms);
             }
             Err(error) => tracing::error!(
                 partition = %self.partition,
@@ -37,7 +37,17 @@ impl Hosted {
         }
     }
 
-    pub(super) fn store_watermark(&mut self) {
+    /// Closes the log and leaves the files of a clean shutdown.
+    ///
+    /// # Errors
+    /// As [`commitlog::Log::close`].
+    pub fn close(mut self) -> Result<(), commitlog::Error> {
+        self.store_producers();
+        self.store_watermark();
+        self.log.close()
+    }
+
+    pub(crate) fn store_watermark(&mut self) {
         let watermark = self.machine.high_watermark();
         self.store_watermark_ms = None;
         if watermark != self.watermark_at {
@@ -46,9 +56,14 @@ impl Hosted {
         }
     }
 
-    pub(super) fn store_producers(&mut self) {
+    pub(crate) fn store_producers(&mut self) {
         let end = self.log.end_offset();
         producers::store(&self.directory, end, self.machine.producers());
         self.producers_at = end;
+    }
+
+    /// What the log says of producers.
+    pub(crate) fn recount_producers(&self) -> Producers {
+        producers::recount(&self.directory, &self.reader)
     }
 }

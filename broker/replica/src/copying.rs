@@ -1,66 +1,62 @@
 //! A follower takes over what its leader sent.
 
+use bytes::Bytes;
 use commitlog::Error;
 use machine::replica::divergence;
 use model::{Epoch, Offset, batch};
 
-use super::{
-    Fetched,
-    hosted::{Hosted, is_of_the_disk},
-    producers, watermark,
-};
+use crate::{Answer, Effect, Local, is_of_the_disk, producers, watermark};
 
-impl Hosted {
-    /// Applies a leader's answer. False when it could not be used: the bytes are bad or the disk
-    /// refused. An answer to a question of the past is used up without effect.
-    pub(super) fn fetched(&mut self, epoch: Epoch, fetched: Fetched, now_ms: i64) -> bool {
-        let end = self.log.end_offset();
-        let from = match &fetched {
-            Fetched::Records { from, .. }
-            | Fetched::Diverging { from, .. }
-            | Fetched::Reset { from, .. } => *from,
-        };
+impl Local {
+    /// Applies the answer of the leader of `epoch`. False when it could not be used: the bytes are bad
+    /// or the disk refused. An answer to a question of the past is used up without effect.
+    pub fn fetched(&mut self, epoch: Epoch, answer: Answer, now_ms: i64) -> (bool, Vec<Effect>) {
         let current = self.machine.membership().leader_epoch;
-        let of_the_past = current != epoch || from != end;
+        let of_the_past = current != epoch || answer.from() != self.log.end_offset();
         if self.machine.is_leading() || of_the_past || self.fault.is_some() {
-            return true;
+            return (true, Vec::new());
         }
-        let applied = match fetched {
-            Fetched::Records {
+        let applied = match answer {
+            Answer::Records {
                 batches,
                 high_watermark,
                 log_start,
                 ..
             } => self.copy(batches, high_watermark, log_start, now_ms),
-            Fetched::Diverging { known, .. } => self.cut(known, now_ms),
-            Fetched::Reset { start, .. } => self.reset(start, now_ms),
+            Answer::Diverging { known, .. } => self.cut(known, now_ms),
+            Answer::Reset { start, .. } => self.reset(start, now_ms),
         };
-        if let Err(error) = &applied {
-            tracing::error!(
-                partition = %self.partition,
-                error = error as &dyn std::error::Error,
-                "the leader's records cannot be taken over"
-            );
-            if is_of_the_disk(error) {
-                self.fail(error, now_ms);
-            }
+        let Err(error) = applied else {
+            return (true, Vec::new());
+        };
+        tracing::error!(
+            partition = %self.partition,
+            error = &error as &dyn std::error::Error,
+            "the leader's records cannot be taken over"
+        );
+        let mut effects = Vec::new();
+        if is_of_the_disk(&error) {
+            effects = self.fail(&error, now_ms);
         }
-        applied.is_ok()
+        (false, effects)
     }
 
     fn copy(
         &mut self,
-        bytes: bytes::Bytes,
+        runs: Vec<Bytes>,
         high_watermark: Offset,
         log_start: Offset,
         now_ms: i64,
     ) -> Result<(), Error> {
-        if !bytes.is_empty() {
-            let batches = batch::split(bytes)?;
+        let mut batches = Vec::new();
+        for run in runs {
+            batches.extend(batch::split(run)?);
+        }
+        if !batches.is_empty() {
             for batch in &batches {
                 batch.verify_crc()?;
             }
-            let run: Vec<bytes::Bytes> = batches.iter().map(|b| b.bytes.clone()).collect();
+            let run: Vec<Bytes> = batches.iter().map(|b| b.bytes.clone()).collect();
             self.log.append(&run)?;
             for batch in &batches {
                 self.machine.observe_copied(&batch.header);
@@ -78,7 +74,7 @@ impl Hosted {
 
     fn cut(&mut self, known: (Epoch, Offset), now_ms: i64) -> Result<(), Error> {
         let end = self.log.end_offset();
-        let own = self.shared.reader.epoch_end(known.0);
+        let own = self.reader.epoch_end(known.0);
         let to = divergence::cut_to(known, own, end);
         tracing::info!(
             partition = %self.partition,
@@ -88,7 +84,6 @@ impl Hosted {
             "log parted from the leader's and is cut"
         );
         watermark::forget(&self.directory);
-        self.compacting.stop();
         self.log.truncate_to(to)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
@@ -104,7 +99,6 @@ impl Hosted {
         );
         producers::forget(&self.directory);
         watermark::forget(&self.directory);
-        self.compacting.stop();
         self.log.reset_to(start)?;
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);

@@ -9,10 +9,10 @@ use model::Offset;
 
 const FILE: &str = "high-watermark";
 /// Milliseconds after which a moved watermark is written down.
-pub(super) const STORE_AFTER_MS: i64 = 5000;
+pub(crate) const STORE_AFTER_MS: i64 = 5000;
 
 /// Not synced: after a crash an older one, or none, will do. One that cannot be written neither.
-pub(super) fn store(directory: &Path, watermark: Offset) {
+pub(crate) fn store(directory: &Path, watermark: Offset) {
     let path = directory.join(FILE);
     let temporary = path.with_extension("tmp");
     let text = format!("{watermark}\n");
@@ -26,13 +26,13 @@ pub(super) fn store(directory: &Path, watermark: Offset) {
 }
 
 /// What was written down, if that is whole.
-pub(super) fn load(directory: &Path) -> Option<Offset> {
+pub(crate) fn load(directory: &Path) -> Option<Offset> {
     let text = fs::read_to_string(directory.join(FILE)).ok()?;
     let watermark: i64 = text.strip_suffix('\n')?.parse().ok()?;
     (watermark >= 0).then_some(Offset(watermark))
 }
 
 /// After a cut the file may speak of other records.
-pub(super) fn forget(directory: &Path) {
+pub(crate) fn forget(directory: &Path) {
     let _missing = fs::remove_file(directory.join(FILE));
 }

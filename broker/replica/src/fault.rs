@@ -8,48 +8,48 @@ use std::path::Path;
 
 use commitlog::Error;
 
-use super::hosted::Hosted;
+use crate::{Effect, Local, local::extend};
 
-/// Free bytes at which a log that found no room is tried again.
-const ROOM_BYTES_MIN: u64 = 4 << 20;
 /// Milliseconds between looks for room.
 const LOOK_AGAIN_MS: i64 = 1000;
 
 /// Why a replica is out of work.
-pub(super) struct Fault {
+#[derive(Debug)]
+pub struct Fault {
     /// When to look for room; `None` when that is not what is missing.
     look_at_ms: Option<i64>,
 }
 
 impl Fault {
-    pub(super) fn of(error: &Error, now_ms: i64) -> Self {
+    pub fn of(error: &Error, now_ms: i64) -> Self {
         Self {
             look_at_ms: error.is_out_of_space().then_some(now_ms + LOOK_AGAIN_MS),
         }
     }
 
-    pub(super) fn next_look(&self) -> Option<i64> {
+    pub fn next_look(&self) -> Option<i64> {
         self.look_at_ms
     }
 
     /// Whether to try again now: a look is due and there is room.
-    pub(super) fn is_over(&mut self, directory: &Path, now_ms: i64) -> bool {
+    pub fn is_over(&mut self, now_ms: i64, has_room: impl FnOnce() -> bool) -> bool {
         match &mut self.look_at_ms {
             Some(at) if *at <= now_ms => {
                 *at = now_ms + LOOK_AGAIN_MS;
-                has_room(directory)
+                has_room()
             }
             _ => false,
         }
     }
 }
 
-fn has_room(directory: &Path) -> bool {
-    crate::disk::Disk::holding(directory).is_ok_and(|disk| disk.free_bytes >= ROOM_BYTES_MIN)
+/// As opposed to bytes that are no batch or do not follow.
+pub fn is_of_the_disk(error: &Error) -> bool {
+    matches!(error, Error::Io { .. } | Error::Poisoned)
 }
 
 /// What somebody has to do about a log that cannot be used.
-pub(super) fn advice(error: &Error) -> &'static str {
+pub fn advice(error: &Error) -> &'static str {
     if error.is_out_of_space() {
         "free space on its disk, and it comes back by itself"
     } else {
@@ -57,11 +57,12 @@ pub(super) fn advice(error: &Error) -> &'static str {
     }
 }
 
-impl Hosted {
+impl Local {
     /// The log refused to write or to sync.
-    pub(super) fn fail(&mut self, error: &Error, now_ms: i64) {
+    pub fn fail(&mut self, error: &Error, now_ms: i64) -> Vec<Effect> {
+        let mut effects = Vec::new();
         if self.fault.is_none() {
-            self.context.metrics.failed(self.partition, true);
+            effects.push(Effect::Failed);
             tracing::error!(
                 partition = %self.partition,
                 error = error as &dyn std::error::Error,
@@ -74,19 +75,24 @@ impl Hosted {
             self.fault = Some(Fault::of(error, now_ms));
         }
         self.discard_staged();
-        let effects = self.machine.fail(&error.to_string(), now_ms);
-        self.act(effects);
-        self.follow();
+        extend(&mut effects, self.machine.fail(&error.to_string(), now_ms));
+        effects.push(Effect::Follow);
+        effects
     }
 
     /// Goes on if the fault is over.
-    pub(super) fn look_for_room(&mut self, now_ms: i64) {
+    pub(crate) fn look_for_room(
+        &mut self,
+        now_ms: i64,
+        has_room: impl FnOnce(&Path) -> bool,
+    ) -> Vec<Effect> {
+        let directory = &self.directory;
         let over = self
             .fault
             .as_mut()
-            .is_some_and(|f| f.is_over(&self.directory, now_ms));
+            .is_some_and(|f| f.is_over(now_ms, || has_room(directory)));
         if !over || !self.machine.may_recover() {
-            return;
+            return Vec::new();
         }
         if let Err(error) = self.log.mend() {
             tracing::error!(
@@ -95,19 +101,21 @@ impl Hosted {
                 "log cannot be mended"
             );
             self.fault = Some(Fault::of(&error, now_ms));
-            return;
+            return Vec::new();
         }
         self.fault = None;
-        self.context.metrics.failed(self.partition, false);
         tracing::info!(partition = %self.partition, "replica is back");
         let ends = self.ends();
         // A part of what was refused may have been written.
         let grown = ends.end > self.machine.position().next;
         let producers = grown.then(|| self.recount_producers());
-        let effects = self.machine.recovered(ends, producers, now_ms);
-        self.act(effects);
-        self.follow();
-        self.context.sessions.role_changed(self.partition);
-        self.context.roster.changed();
+        let mut effects = Vec::new();
+        extend(
+            &mut effects,
+            self.machine.recovered(ends, producers, now_ms),
+        );
+        effects.push(Effect::Follow);
+        effects.push(Effect::Recovered);
+        effects
     }
 }

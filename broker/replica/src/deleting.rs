@@ -1,0 +1,46 @@
+//! Deleting records because somebody asks for it.
+
+use model::Offset;
+
+use crate::Local;
+
+/// Why records could not be deleted.
+#[derive(Debug)]
+pub enum NotDeleted {
+    NotLeader,
+    OutOfRange {
+        start: Offset,
+        high_watermark: Offset,
+    },
+    Storage(commitlog::Error),
+}
+
+impl Local {
+    /// Deletes what is before `before` and answers where the log begins now. -1 asks for all that is
+    /// committed.
+    ///
+    /// # Errors
+    /// See [`NotDeleted`]; nothing is deleted then.
+    pub fn delete_records(&mut self, before: Offset) -> Result<Offset, NotDeleted> {
+        if !self.machine.is_leading() {
+            return Err(NotDeleted::NotLeader);
+        }
+        let high_watermark = self.machine.high_watermark();
+        let before = if before == Offset::UNKNOWN {
+            high_watermark
+        } else {
+            before
+        };
+        if before < Offset(0) || before > high_watermark {
+            return Err(NotDeleted::OutOfRange {
+                start: self.log.start_offset(),
+                high_watermark,
+            });
+        }
+        self.log
+            .delete_before(before)
+            .map_err(NotDeleted::Storage)?;
+        self.machine.deleted_before(before);
+        Ok(self.log.start_offset())
+    }
+}

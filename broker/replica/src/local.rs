@@ -1,0 +1,364 @@
+//! The replica: writing, role changes, syncs.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use commitlog::{Error, Log, Reader, SyncTask};
+use machine::replica::{
+    Ack, Admission, Ends, Membership, Position, Refusal, Replica, Rules, Token,
+};
+use model::{
+    BrokerId, Epoch, Offset, TopicPartition,
+    batch::{self, Batch},
+};
+
+use crate::{Fault, is_of_the_disk, watermark};
+
+/// Milliseconds without a write after which the newest batches leave memory.
+const TAIL_IDLE_MS: i64 = 10_000;
+
+/// When what was written is synced, whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    pub sync_ms: i64,
+    pub sync_bytes: u64,
+}
+
+/// What is for others to do.
+#[derive(Debug)]
+pub enum Effect {
+    /// The append is settled. To be told when readers can see what it speaks of.
+    Answer {
+        token: Token,
+        outcome: Result<(), Refusal>,
+    },
+    /// Ask the cluster for this in-sync set: see [`crate::Proposal`].
+    Propose {
+        in_sync: Vec<BrokerId>,
+        leader_epoch: Epoch,
+        partition_epoch: i32,
+    },
+    /// Ask the cluster to do without this replica. When it does not: [`Local::resignation_refused`].
+    Resign { partition_epoch: i32 },
+    /// So many records came to this leader: followers that wait may have them.
+    Grown { records: u64 },
+    /// To be run anywhere; its outcome comes as [`Local::synced`].
+    Sync(SyncTask),
+    /// [`Local::followed`] may be another.
+    Follow,
+    /// The leader is to hear again where this follower stands.
+    Report,
+    /// The log takes nothing more.
+    Failed,
+    /// The log takes records again: whoever waits for this replica may look anew.
+    Recovered,
+}
+
+/// See the crate. Dropping it loses nothing that was written; [`Self::close`] makes the next start quick.
+#[derive(Debug)]
+pub struct Local {
+    pub(crate) this: BrokerId,
+    pub(crate) partition: TopicPartition,
+    pub(crate) directory: PathBuf,
+    pub(crate) log: Log,
+    pub(crate) reader: Reader,
+    pub(crate) machine: Replica,
+    pub(crate) rules: Rules,
+    pub(crate) timing: Timing,
+    /// Admitted and not written.
+    pub(crate) staged: Vec<Bytes>,
+    pub(crate) staged_records: u64,
+    pub(crate) sync: SyncState,
+    /// The log takes nothing more.
+    pub(crate) fault: Option<Fault>,
+    /// When the log was last written, until its tail was let go.
+    pub(crate) warm_since_ms: Option<i64>,
+    /// End of the log when the producers were last written down.
+    pub(crate) producers_at: Offset,
+    /// High watermark as it was written down, and when to write down a later one.
+    pub(crate) watermark_at: Offset,
+    pub(crate) store_watermark_ms: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct SyncState {
+    in_flight: bool,
+    /// When the first byte was written that no sync covers.
+    since_ms: Option<i64>,
+}
+
+impl Local {
+    pub fn machine(&self) -> &Replica {
+        &self.machine
+    }
+
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// For what is between the log and others alone: compaction.
+    pub fn log_mut(&mut self) -> &mut Log {
+        &mut self.log
+    }
+
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Why the log takes nothing more, if so.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    pub(crate) fn ends(&self) -> Ends {
+        Ends {
+            start: self.reader.start_offset(),
+            end: self.reader.end_offset(),
+            synced: self.reader.synced_offset(),
+        }
+    }
+
+    /// The leader whose records this replica copies.
+    pub fn followed(&self) -> Option<BrokerId> {
+        let leader = self.machine.membership().leader;
+        leader.filter(|l| *l != self.this && self.fault.is_none())
+    }
+
+    /// Takes over what the cluster agreed on, and changed settings.
+    pub fn assign(
+        &mut self,
+        membership: Membership,
+        rules: Rules,
+        log: Option<commitlog::Config>,
+        now_ms: i64,
+    ) -> Vec<Effect> {
+        if let Some(config) = log {
+            self.log.reconfigure(config);
+        }
+        // What was admitted under the old role is written before the new one is known.
+        let mut effects = self.write(now_ms);
+        self.rules = rules;
+        extend(&mut effects, self.machine.reconfigure(rules, now_ms));
+        extend(&mut effects, self.machine.assign(membership, now_ms));
+        effects.push(Effect::Follow);
+        effects
+    }
+
+    /// Takes, recognises or refuses a batch that has been checked. What is taken goes out with the next
+    /// [`Self::write`], and [`Effect::Answer`] speaks of it.
+    pub fn admit(
+        &mut self,
+        batch: Batch,
+        ack: Ack,
+        now_ms: i64,
+        deadline_ms: i64,
+        token: Token,
+    ) -> Admission {
+        let admission = self
+            .machine
+            .admit(&batch.header, ack, now_ms, deadline_ms, token);
+        if let Admission::Write { base_offset, epoch } = admission {
+            self.staged
+                .push(batch::place(batch.bytes, base_offset, epoch));
+            self.staged_records += u64::from(batch.header.record_count.unsigned_abs());
+        }
+        admission
+    }
+
+    /// Writes what was admitted, in one call, and answers whom that satisfies.
+    pub fn write(&mut self, now_ms: i64) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.staged.is_empty() && self.fault.is_none() {
+            // A duplicate may be waiting for what is committed already.
+            let end = self.log.end_offset();
+            extend(&mut effects, self.machine.written(end, now_ms));
+        } else if !self.staged.is_empty() {
+            let staged = std::mem::take(&mut self.staged);
+            let records = std::mem::take(&mut self.staged_records);
+            match self.log.append(&staged) {
+                Ok(()) => {
+                    self.wrote(now_ms);
+                    let end = self.log.end_offset();
+                    extend(&mut effects, self.machine.written(end, now_ms));
+                    effects.push(Effect::Grown { records });
+                }
+                Err(error) => effects.extend(self.append_failed(&error, now_ms)),
+            }
+        }
+        self.sync_if_due(now_ms, &mut effects);
+        self.note_watermark(now_ms);
+        effects
+    }
+
+    fn append_failed(&mut self, error: &Error, now_ms: i64) -> Vec<Effect> {
+        if is_of_the_disk(error) {
+            return self.fail(error, now_ms);
+        }
+        tracing::error!(
+            partition = %self.partition,
+            error = error as &dyn std::error::Error,
+            "append failed"
+        );
+        let failed = self.machine.write_failed(&error.to_string(), now_ms);
+        failed.into_iter().map(Effect::from).collect()
+    }
+
+    /// Forgets what was admitted and not written: whoever waits for it is told by other means.
+    pub(crate) fn discard_staged(&mut self) {
+        self.staged.clear();
+        self.staged_records = 0;
+    }
+
+    /// Notes that the log grew.
+    pub(crate) fn wrote(&mut self, now_ms: i64) {
+        self.sync.since_ms.get_or_insert(now_ms);
+        self.warm_since_ms = Some(now_ms);
+    }
+
+    /// A follower says how far it has come, following the leader of `epoch`.
+    pub fn follower_at(
+        &mut self,
+        from: BrokerId,
+        epoch: Epoch,
+        at: Position,
+        now_ms: i64,
+    ) -> Vec<Effect> {
+        // Compared with the log of that epoch, it says nothing of a later one's.
+        if epoch != self.machine.membership().leader_epoch {
+            return Vec::new();
+        }
+        let effects = self.machine.position_of(from, at, now_ms);
+        effects.into_iter().map(Effect::from).collect()
+    }
+
+    /// As [`Replica::proposal_refused`].
+    pub fn proposal_refused(&mut self, partition_epoch: i32, now_ms: i64) -> Vec<Effect> {
+        let effects = self.machine.proposal_refused(partition_epoch, now_ms);
+        effects.into_iter().map(Effect::from).collect()
+    }
+
+    pub fn resignation_refused(&mut self, partition_epoch: i32, now_ms: i64) {
+        self.machine.resignation_refused(partition_epoch, now_ms);
+    }
+
+    /// A sync has ended.
+    pub fn synced(&mut self, outcome: Result<Offset, Error>, now_ms: i64) -> Vec<Effect> {
+        self.sync.in_flight = false;
+        match outcome {
+            Ok(upto) => {
+                let mut effects = Vec::new();
+                extend(&mut effects, self.machine.synced(upto, now_ms));
+                if self.followed().is_some() && self.rules.synced_only {
+                    effects.push(Effect::Report);
+                }
+                effects
+            }
+            Err(error) => self.fail(&error, now_ms),
+        }
+    }
+
+    /// Looks at the clock: due at [`Self::next_deadline`] or any time. `has_room` says whether the disk
+    /// of that directory takes more.
+    pub fn tick(&mut self, now_ms: i64, has_room: impl FnOnce(&Path) -> bool) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        extend(&mut effects, self.machine.tick(now_ms));
+        effects.extend(self.look_for_room(now_ms, has_room));
+        if self.store_watermark_ms.is_some_and(|at| at <= now_ms) {
+            self.store_watermark();
+        }
+        if self
+            .warm_since_ms
+            .is_some_and(|at| at + TAIL_IDLE_MS <= now_ms)
+        {
+            self.log.release_tail();
+            self.warm_since_ms = None;
+        }
+        effects
+    }
+
+    /// When [`Self::tick`] or [`Self::write`] has something to do. An idle replica has no such time.
+    pub fn next_deadline(&self) -> Option<i64> {
+        let sync = match self.sync {
+            SyncState {
+                in_flight: false,
+                since_ms: Some(since),
+            } => Some(since + self.timing.sync_ms),
+            _ => None,
+        };
+        let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
+        let room = self.fault.as_ref().and_then(Fault::next_look);
+        let due = self.machine.next_deadline();
+        [due, sync, cool, room, self.store_watermark_ms]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn sync_if_due(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
+        let Some(since) = self.sync.since_ms else {
+            return;
+        };
+        let due = self.rules.synced_only
+            || self.log.unsynced_bytes() >= self.timing.sync_bytes
+            || since + self.timing.sync_ms <= now_ms;
+        if self.sync.in_flight || !due {
+            return;
+        }
+        match self.log.begin_sync() {
+            Ok(Some(task)) => {
+                self.sync = SyncState {
+                    in_flight: true,
+                    since_ms: None,
+                };
+                effects.push(Effect::Sync(task));
+            }
+            Ok(None) => self.sync.since_ms = None,
+            Err(error) => {
+                // Tried again when the next is due.
+                self.sync.since_ms = self.fault.is_none().then_some(now_ms);
+                tracing::error!(
+                    partition = %self.partition,
+                    error = &error as &dyn std::error::Error,
+                    "sync cannot begin"
+                );
+            }
+        }
+    }
+
+    /// Has a watermark that moved written down later.
+    pub(crate) fn note_watermark(&mut self, now_ms: i64) {
+        if self.store_watermark_ms.is_none() && self.machine.high_watermark() != self.watermark_at {
+            self.store_watermark_ms = Some(now_ms + watermark::STORE_AFTER_MS);
+        }
+    }
+}
+
+pub(crate) fn extend(effects: &mut Vec<Effect>, more: Vec<machine::replica::Effect>) {
+    effects.extend(more.into_iter().map(Effect::from));
+}
+
+// === impl Effect ===
+
+impl From<machine::replica::Effect> for Effect {
+    fn from(effect: machine::replica::Effect) -> Self {
+        match effect {
+            machine::replica::Effect::Answer { token, outcome } => Self::Answer { token, outcome },
+            machine::replica::Effect::Propose {
+                in_sync,
+                leader_epoch,
+                partition_epoch,
+            } => Self::Propose {
+                in_sync,
+                leader_epoch,
+                partition_epoch,
+            },
+            machine::replica::Effect::Resign { partition_epoch } => {
+                Self::Resign { partition_epoch }
+            }
+        }
+    }
+}
