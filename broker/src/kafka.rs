@@ -34,6 +34,7 @@ mod quorum;
 mod reassignments;
 mod replicas;
 mod topics;
+mod unregister_broker;
 
 use std::sync::Arc;
 

@@ -28,6 +28,7 @@ use forwarding::{Answer, Forwarded};
 use replica::Replica;
 use submissions::Submissions;
 
+mod config;
 mod contact;
 mod forwarding;
 mod liveness;
@@ -36,6 +37,7 @@ mod registration;
 mod replica;
 mod submissions;
 
+pub use config::Config;
 pub use contact::Contact;
 pub use registration::{Registration, Superseded};
 
@@ -108,12 +110,11 @@ impl Handle {
 
     /// Joins the metadata group: as a voter if this broker is one, else following its log. Serves
     /// [`Service::Metadata`], and keeps the mesh's peers in step with the image.
-    /// `unclean_default` is what this broker's file says of `unclean.leader.election.enable`.
     pub async fn start(
         groups: &Groups,
         mesh: Mesh,
         voters: &[Voter],
-        unclean_default: bool,
+        config: Config,
     ) -> io::Result<Self> {
         let ids: Vec<_> = voters.iter().map(|voter| voter.id).collect();
         let Some(preferred) = ids.iter().min().copied() else {
@@ -151,7 +152,7 @@ impl Handle {
             handle.clone(),
             group,
             mesh.clone(),
-            unclean_default,
+            config,
         ));
         Ok(handle)
     }

@@ -139,7 +139,7 @@ impl Node {
             &groups,
             mesh.clone(),
             &config.voters,
-            config.is_set("unclean.leader.election.enable"),
+            metadata::Config::of(&config),
         )
         .await
         .context("cannot start the metadata group")?;

@@ -27,6 +27,7 @@ mod proposals;
 mod read;
 mod roster;
 mod settings;
+mod strays;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,9 @@ use crate::{
     peer::{Mesh, Service},
     telemetry::Telemetry,
 };
+
+/// Where the logs of a data directory are.
+const PARTITIONS: &str = "partitions";
 
 /// What the partitions of a broker stand on.
 pub struct Parts {
@@ -95,12 +99,18 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         telemetry,
     } = parts;
     let runtime = runtime::Handle::current();
+    let image = metadata.image();
+    match strays::sort_out(&directory.join(PARTITIONS), &image, mesh.this_broker()) {
+        Ok(removed) => strays::remove_later(removed, config.remove_after, &runtime),
+        Err(error) => tracing::error!(%error, "logs of no replica of this broker are left"),
+    }
     let roster = Roster::new(Pool::new(config.readers));
     let metrics = metrics::Metrics::default();
     metrics.register(&telemetry, &roster, &metadata, directory.clone());
-    let sessions = peers::Sessions::new(&config, roster.clone());
-    mesh.serve(Service::Replica, Arc::new(sessions.clone()));
     let this = mesh.this_broker();
+    let throttles = Arc::new(peers::Throttles::new(config.throttle_window_seconds));
+    let sessions = peers::Sessions::new(this, &config, roster.clone(), throttles.clone());
+    mesh.serve(Service::Replica, Arc::new(sessions.clone()));
     let context = Arc::new(Context {
         this,
         directory,
@@ -112,7 +122,12 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         clock: clock::Clock::start(),
         roster: roster.clone(),
         sessions,
-        fetchers: peers::Fetchers::new(mesh, runtime.clone(), config.fetch_backoff_ms),
+        fetchers: peers::Fetchers::new(
+            mesh,
+            runtime.clone(),
+            config.fetch_backoff_ms,
+            throttles.clone(),
+        ),
         proposals: proposals::Proposals {
             this,
             metadata: metadata.clone(),
@@ -140,10 +155,11 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         this,
         drivers: drivers.clone(),
         file: settings,
+        throttles,
         told: Image::default(),
     };
     // Told before anything can stop it: a log that no driver heard of would count as closed.
-    follower.follow(&metadata.image());
+    follower.follow(&image);
     let following = runtime.spawn(follower.run(metadata.watch()));
     Ok(Partitions {
         roster,

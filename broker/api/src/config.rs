@@ -8,6 +8,7 @@ mod definition;
 mod effective;
 mod given;
 mod rule;
+mod throttled;
 pub mod topic;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub use definition::{Definition, Kind, UpdateMode};
 pub use effective::{Effective, Layers, Source, Synonym};
 pub use given::Unknown;
 pub use rule::Rule;
+pub use throttled::ThrottledReplicas;
 
 /// What a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 //!
 //! One Raft group carries [`command::Command`]s; every broker applies them in order to its
 //! [`image::Image`] and publishes the result. `apply` is deterministic: time comes with the entry.
-//! A command is refused as a whole or carried out as a whole.
+//! A command is refused as a whole or carried out as a whole, but for the one that moves many
+//! partitions.
 //!
 //! The log holds commands and not their effects, so a rule here may only change together with a
 //! version in the command: all brokers must come to the same image from the same log.
@@ -12,6 +13,7 @@ pub mod command;
 mod config;
 pub mod image;
 mod partition;
+mod reassignment;
 mod restart;
 pub mod submission;
 mod topic;
@@ -114,6 +116,15 @@ impl Image {
             } => restart::grant(self, broker, &holder, token, ttl_ms, now_ms),
             Command::ReleaseRestartPermit { token } => restart::release(self, token),
             Command::AdoptUncleanDefault { enabled } => partition::adopt_default(self, enabled),
+            Command::ReassignPartitions {
+                partitions,
+                allow_factor_change,
+            } => Ok(reassignment::reassign(
+                self,
+                partitions,
+                allow_factor_change,
+            )),
+            Command::UnregisterBroker { id } => broker::unregister(self, id),
             command => topology::carry_out(self, command),
         }
     }

@@ -254,18 +254,23 @@ impl Replica {
                 }
             }
             _ => {
-                // Appends of an earlier epoch of our own may since have been undone by another leader.
-                let mut effects = self
-                    .leading
-                    .take()
-                    .map_or_else(Vec::new, |mut l| l.waiting.fail_all(&Refusal::NotLeader));
+                let mut waiting = self.leading.take().map(|l| l.waiting).unwrap_or_default();
+                // Appends of an earlier epoch of our own may since have been undone by another leader, but
+                // not where nobody led in between: the epoch was raised since a replica has left.
+                let led_on = self.membership.leader_epoch.0 == before.leader_epoch.0 + 1;
+                let kept = if led_on {
+                    self.ends.end
+                } else {
+                    Offset(i64::MIN)
+                };
+                let mut effects = waiting.fail_from(kept, &Refusal::NotLeader);
                 self.leading = Some(Leading {
                     epoch_start: self.ends.end,
                     staged: self.ends.end,
                     followers: Followers::elected(&self.membership, self.this, now_ms),
                     proposed: None,
                     propose_after_ms: now_ms,
-                    waiting: Waiting::default(),
+                    waiting,
                 });
                 effects.extend(self.settle(now_ms));
                 return effects;

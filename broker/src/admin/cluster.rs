@@ -83,7 +83,7 @@ fn partitions(config: &Config, image: &Image) -> PartitionCounts {
         for partition in &topic.partitions {
             counts.total += 1;
             counts.offline += usize::from(partition.leader.is_none());
-            counts.under_replicated += usize::from(partition.isr.len() < partition.replicas.len());
+            counts.under_replicated += usize::from(partition.is_under_replicated());
             counts.under_min_isr += usize::from(partition.isr.len() < min_insync);
         }
     }

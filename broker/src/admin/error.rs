@@ -57,7 +57,10 @@ impl From<Refusal> for Failure {
             }
             Refusal::InvalidConfig(_) => (ErrorCode::Invalid, Some("configs")),
             Refusal::InvalidTopicName(_) => (ErrorCode::Invalid, Some("name")),
-            Refusal::InvalidReplicaAssignment(_) => (ErrorCode::Invalid, None),
+            Refusal::InvalidReplicaAssignment(_) | Refusal::NoReassignmentInProgress => {
+                (ErrorCode::Invalid, None)
+            }
+            Refusal::BrokerNotRegistered(_) => (ErrorCode::NotFound, None),
             Refusal::InUse(_) => (ErrorCode::InUse, None),
             Refusal::PermitHeld { .. } => (ErrorCode::PermitHeld, None),
             // Somebody else was quicker; the same request may succeed now.

@@ -378,7 +378,8 @@ async fn a_broker_that_waits_for_its_peers_is_alive_and_says_why_it_is_not_ready
         host: "localhost".to_owned(),
         port: 1,
     });
-    let started = metadata::Handle::start(&groups, mesh.clone(), &voters, false).await;
+    let started =
+        metadata::Handle::start(&groups, mesh.clone(), &voters, metadata::Config::default()).await;
     opening.join(started.unwrap(), mesh.alive());
     assert_eq!(get_text(address, "/healthz").await.0, 200);
     let (status, why) = get_text(address, "/readyz").await;

@@ -94,7 +94,7 @@ async fn alter(
     spec: TopicSpec,
 ) -> Result<Outcome, Failure> {
     let have = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
-    let replicas = topic.partitions.front().map_or(0, |p| p.replicas.len());
+    let replicas = topic.partitions.front().map_or(0, |p| p.target().count());
     if let Some(want) = spec.replication_factor
         && usize::try_from(want) != Ok(replicas)
     {

@@ -71,6 +71,8 @@ pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::StalePartitionEpoch => ErrorCode::InvalidUpdateVersion,
         Refusal::IneligibleReplica => ErrorCode::IneligibleReplica,
         Refusal::StaleBrokerEpoch => ErrorCode::StaleBrokerEpoch,
+        Refusal::NoReassignmentInProgress => ErrorCode::NoReassignmentInProgress,
+        Refusal::BrokerNotRegistered(_) => ErrorCode::BrokerIdNotRegistered,
         // AMQP's own: no command of this front meets them.
         _ => ErrorCode::UnknownServerError,
     }

@@ -1,5 +1,6 @@
 //! What the leader of the metadata group does about brokers: fences those the failure detector
-//! suspects, lets registered ones follow the log, gives leaderships back to preferred replicas.
+//! suspects, lets registered ones follow the log and unregistered ones go, gives leaderships back to
+//! preferred replicas.
 //!
 //! A fenced broker asks to be let in itself, once it has seen its registration: that shows that it
 //! is alive and caught up (see [`super::registration`]).
@@ -9,52 +10,51 @@ use std::time::Duration;
 use machine::metadata::command::Command;
 use machine::metadata::image::{Broker, Image};
 use model::BrokerId;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::Handle;
+use super::{Config, Handle};
 use crate::peer::{Alive, Mesh};
-use crate::raft::Group;
+use crate::raft::{Group, Status};
 
 #[cfg(test)]
 mod tests;
 
 /// A step that failed, or whose effect is not visible yet, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-/// How long partitions may be led by others before leadership is given back.
-const REBALANCE_AFTER: Duration = Duration::from_secs(5);
 
 /// What the leader should do next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Fence(BrokerId, i64),
     Follow(BrokerId),
+    /// It was unregistered and is gone.
+    Forget(BrokerId),
     /// The file here says other than the image of unclean elections.
     AdoptUncleanDefault(bool),
 }
 
 /// Works for as long as the group runs; idle while another broker leads.
-pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclean_default: bool) {
+pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, config: Config) {
     let mut alive = mesh.alive();
     let mut leader = group.leader();
     let mut image = metadata.watch();
     let contact = metadata.contact();
+    // When leaderships are given back, if some can be.
+    let mut rebalance_at = None;
     loop {
         let leading = *leader.borrow_and_update() == Some(metadata.this_broker());
         let known = image.borrow_and_update().clone();
         let heard = alive.borrow_and_update().clone();
         // Nothing can be decided without a majority, and somebody else may lead by now.
         let steps = if leading && contact.has_majority() {
-            let status = group.status();
-            let members: Vec<_> = status.voters.iter().chain(&status.learners).collect();
-            let is_member = |id: BrokerId| members.contains(&&id);
             decide(
                 &known,
                 &heard,
                 metadata.this_broker(),
-                is_member,
+                &group.status(),
                 |id| mesh.incarnation(id),
-                unclean_default,
+                config.unclean_default,
             )
         } else {
             Vec::new()
@@ -63,7 +63,10 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclea
         for step in steps {
             act(&metadata, &group, step).await;
         }
-        let imbalanced = leading && has_imbalance(&metadata.image());
+        rebalance_at = config
+            .rebalance_after
+            .filter(|_| leading && has_imbalance(&metadata.image()))
+            .map(|after| rebalance_at.unwrap_or_else(|| Instant::now() + after));
         let change = async {
             tokio::select! {
                 changed = leader.changed() => changed.is_ok(),
@@ -71,22 +74,20 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, unclea
                 changed = alive.changed(), if leading => changed.is_ok(),
             }
         };
-        let changed = if acted {
-            timeout(LOOK_AGAIN, change).await.ok()
-        } else if imbalanced {
-            let quiet = timeout(REBALANCE_AFTER, change).await.ok();
-            if quiet.is_none() {
-                let elect = Command::ElectPreferred { partitions: None };
-                if metadata.submit_as_leader(elect).await.is_err() {
-                    tracing::warn!("leaderships not given back: the quorum is not available");
-                }
-            }
-            quiet
-        } else {
-            Some(change.await)
+        let again_at = acted.then(|| Instant::now() + LOOK_AGAIN);
+        let changed = match again_at.into_iter().chain(rebalance_at).min() {
+            Some(at) => timeout_at(at, change).await.ok(),
+            None => Some(change.await),
         };
         if changed == Some(false) {
             return;
+        }
+        if rebalance_at.is_some_and(|at| at <= Instant::now()) {
+            rebalance_at = None;
+            let elect = Command::ElectPreferred { partitions: None };
+            if metadata.submit_as_leader(elect).await.is_err() {
+                tracing::warn!("leaderships not given back: the quorum is not available");
+            }
         }
     }
 }
@@ -95,7 +96,7 @@ pub(super) fn decide(
     image: &Image,
     alive: &Alive,
     this: BrokerId,
-    is_member: impl Fn(BrokerId) -> bool,
+    members: &Status,
     incarnation: impl Fn(BrokerId) -> Option<Uuid>,
     unclean_default: bool,
 ) -> Vec<Step> {
@@ -112,10 +113,17 @@ pub(super) fn decide(
         if broker.id == this {
             continue;
         }
-        if !is_member(broker.id) {
+        let is_member =
+            members.voters.contains(&broker.id) || members.learners.contains(&broker.id);
+        if !is_member {
             steps.push(Step::Follow(broker.id));
         } else if !broker.fenced && (!alive.is_alive(broker.id) || !is_same(broker)) {
             steps.push(Step::Fence(broker.id, broker.epoch));
+        }
+    }
+    for learner in &members.learners {
+        if !image.brokers.contains_key(learner) && !alive.is_alive(*learner) {
+            steps.push(Step::Forget(*learner));
         }
     }
     steps
@@ -158,6 +166,12 @@ async fn act(metadata: &Handle, group: &Group, step: Step) {
             tracing::info!(broker = %id, "broker follows the metadata log");
             if let Err(error) = group.add_learner(id).await {
                 tracing::debug!(broker = %id, %error, "not added yet");
+            }
+        }
+        Step::Forget(id) => {
+            tracing::info!(broker = %id, "broker was unregistered: it follows the metadata log no more");
+            if let Err(error) = group.remove_learner(id).await {
+                tracing::debug!(broker = %id, %error, "not removed yet");
             }
         }
     }

@@ -64,6 +64,7 @@ impl Registration {
     pub async fn keep(&self) -> Superseded {
         let this = self.metadata.this_broker();
         let mut image = self.metadata.watch();
+        let mut unregistered = false;
         loop {
             let seen = image
                 .borrow_and_update()
@@ -73,7 +74,12 @@ impl Registration {
             match seen {
                 Some((epoch, _)) if epoch > self.epoch => return Superseded(this),
                 Some((epoch, true)) if epoch == self.epoch => self.ask_in().await,
-                _ => {
+                seen => {
+                    if seen.is_none() && !std::mem::replace(&mut unregistered, true) {
+                        tracing::warn!(
+                            "this broker was unregistered: it leads nothing until it is started again"
+                        );
+                    }
                     if image.changed().await.is_err() {
                         std::future::pending::<()>().await;
                     }

@@ -1,5 +1,7 @@
 //! What the partitions of a broker are told at start.
 
+use std::time::Duration;
+
 /// Bounds and times. Names are those of the properties file.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -31,8 +33,14 @@ pub struct Config {
     pub fetch_wait_ms: u64,
     /// `replica.fetch.backoff.ms`: between attempts to reach a leader.
     pub fetch_backoff_ms: u64,
+    /// `replication.quota.window.size.seconds`: how long a throttled rate may be left unused and be
+    /// caught up on.
+    pub throttle_window_seconds: u64,
     /// `log.retention.check.interval.ms`: between looks for segments to close or delete.
     pub sweep_ms: i64,
+    /// `log.segment.delete.delay.ms`: how long logs stay on the disk that lay there for no replica when
+    /// the broker started.
+    pub remove_after: Duration,
     /// `producer.id.expiration.ms`.
     pub producers_expire_ms: i64,
     /// `log.cleaner.threads`: logs compacted at a time.
@@ -61,7 +69,9 @@ impl Default for Config {
             response_bytes_max: 10 << 20,
             fetch_wait_ms: 500,
             fetch_backoff_ms: 100,
+            throttle_window_seconds: 1,
             sweep_ms: 300_000,
+            remove_after: Duration::from_secs(60),
             producers_expire_ms: 86_400_000,
             cleaners: 1,
             cleaner_keys_bytes_max: 128 << 20,
@@ -95,7 +105,12 @@ impl Config {
                 .setting_or("replica.fetch.response.max.bytes", d.response_bytes_max),
             fetch_wait_ms: config.setting_or("replica.fetch.wait.max.ms", d.fetch_wait_ms),
             fetch_backoff_ms: config.setting_or("replica.fetch.backoff.ms", d.fetch_backoff_ms),
+            throttle_window_seconds: config.setting_or(
+                "replication.quota.window.size.seconds",
+                d.throttle_window_seconds,
+            ),
             sweep_ms: config.setting_or("log.retention.check.interval.ms", d.sweep_ms),
+            remove_after: config.millis_or("log.segment.delete.delay.ms", d.remove_after),
             producers_expire_ms: config
                 .setting_or("producer.id.expiration.ms", d.producers_expire_ms),
             cleaners: config.setting_or("log.cleaner.threads", d.cleaners).max(1),

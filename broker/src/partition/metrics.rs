@@ -121,11 +121,12 @@ impl Metrics {
 impl Collector for Counted {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
         let (mut led, mut under_replicated, mut under_min) = (0, 0, 0);
-        for (_, handle) in self.roster.all() {
+        let image = self.metadata.image();
+        for (partition, handle) in self.roster.all() {
             let status = handle.status();
             if status.role == Role::Leader {
                 led += 1;
-                under_replicated += i64::from(status.isr.len() < status.replicas.len());
+                under_replicated += i64::from(lacks_a_replica(&image, partition));
                 under_min += i64::from(status.isr.len() < status.min_isr);
             }
         }
@@ -145,7 +146,7 @@ impl Collector for Counted {
             (
                 "offline",
                 "Partitions of the cluster without a leader",
-                offline(&self.metadata.image()),
+                offline(&image),
             ),
             (
                 "failed_replicas",
@@ -159,6 +160,16 @@ impl Collector for Counted {
         }
         Ok(())
     }
+}
+
+fn lacks_a_replica(image: &Image, partition: TopicPartition) -> bool {
+    let number = usize::try_from(partition.partition).ok();
+    image
+        .topics
+        .get(&partition.topic)
+        .zip(number)
+        .and_then(|(topic, number)| topic.partitions.get(number))
+        .is_some_and(|agreed| agreed.is_under_replicated())
 }
 
 fn offline(image: &Image) -> i64 {

@@ -13,6 +13,8 @@
 mod fetchers;
 mod frame;
 mod sessions;
+mod throttle;
 
 pub(super) use fetchers::Fetchers;
 pub(super) use sessions::Sessions;
+pub(super) use throttle::Throttles;

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use super::{
     Config, Handle, Pool,
     driver::{Job, Mailbox},
+    peers::Throttles,
     settings::Settings,
 };
 use crate::config::effective::layered;
@@ -94,6 +95,7 @@ pub(super) struct Follower {
     pub drivers: Vec<Mailbox>,
     /// Keys of the properties file.
     pub file: std::collections::BTreeMap<String, String>,
+    pub throttles: Arc<Throttles>,
     /// What the drivers were told last.
     pub told: Image,
 }
@@ -129,6 +131,7 @@ impl Follower {
             }
         }
         self.reconfigure(image);
+        self.throttles.adopt(image, self.this);
         self.told = image.clone();
     }
 

@@ -3,6 +3,7 @@
 use api::config::topic;
 use commitlog::{Policy, Resources};
 use machine::replica::Rules;
+use model::{BrokerId, TopicPartition};
 
 use super::Config;
 
@@ -26,6 +27,18 @@ impl Settings {
     /// background sync, which is more eager than any of them.
     pub(super) fn synced_only(&self) -> bool {
         self.0.flush_messages <= 1
+    }
+
+    /// Whether the rate of what its leader on `this` broker sends holds for a replica.
+    pub(super) fn throttles_leader(&self, partition: TopicPartition, this: BrokerId) -> bool {
+        let named = &self.0.leader_throttled_replicas;
+        named.names(partition.partition, this.0)
+    }
+
+    /// Whether the rate of what `this` broker takes as a follower holds for a replica.
+    pub(super) fn throttles_follower(&self, partition: TopicPartition, this: BrokerId) -> bool {
+        let named = &self.0.follower_throttled_replicas;
+        named.names(partition.partition, this.0)
     }
 
     pub(super) fn rules(&self, config: &Config) -> Rules {

@@ -200,6 +200,21 @@ impl Group {
         }
     }
 
+    /// Ends what [`Self::add_learner`] began. Only on the leader; no error if it does not follow.
+    pub async fn remove_learner(&self, broker: BrokerId) -> Result<(), ProposeError> {
+        let Some(Replicated { raft, .. }) = &self.replicated else {
+            return Ok(());
+        };
+        let gone = openraft::ChangeMembers::RemoveNodes([types::node_id(broker)].into());
+        match raft.change_membership(gone, false).await {
+            Ok(_) => Ok(()),
+            Err(openraft::errors::RaftError::Fatal(_)) => Err(ProposeError::Stopped),
+            Err(openraft::errors::RaftError::APIError(_)) => {
+                Err(ProposeError::NotLeader { hint: None })
+            }
+        }
+    }
+
     /// How far each member's log is known to agree with the leader's; empty unless this broker leads.
     pub fn progress(&self) -> Vec<(BrokerId, u64)> {
         let Some(Replicated { raft, .. }) = &self.replicated else {

@@ -2,6 +2,7 @@
 
 mod client;
 mod fetch;
+mod moving;
 mod produce;
 
 use bytes::Bytes;

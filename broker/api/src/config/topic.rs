@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Catalogue, Layers, Scope, catalogue, rule};
+use super::{Catalogue, Layers, Scope, ThrottledReplicas, catalogue, rule};
 
 /// Settings of one topic. Values that do not parse, which the admin calls never store, count as
 /// the default.
@@ -19,7 +19,9 @@ pub struct Settings {
     /// Records between two syncs.
     pub flush_messages: i64,
     pub flush_ms: i64,
+    pub follower_throttled_replicas: ThrottledReplicas,
     pub index_interval_bytes: u64,
+    pub leader_throttled_replicas: ThrottledReplicas,
     /// Bytes of one record of a compressed batch.
     pub max_decompressed_message_bytes: usize,
     pub max_message_bytes: usize,
@@ -58,6 +60,8 @@ impl Settings {
             file_delete_delay_ms: keys.number("file.delete.delay.ms"),
             flush_messages: keys.number("flush.messages"),
             flush_ms: keys.number("flush.ms"),
+            follower_throttled_replicas: keys.throttled("follower.replication.throttled.replicas"),
+            leader_throttled_replicas: keys.throttled("leader.replication.throttled.replicas"),
             index_interval_bytes: keys.unsigned("index.interval.bytes"),
             max_decompressed_message_bytes: keys.unsigned("max.decompressed.message.bytes")
                 as usize,
@@ -91,6 +95,10 @@ impl Keys<'_> {
             .value(name, self.layers)
             .map(|value| value.trim().to_owned())
             .unwrap_or_default()
+    }
+
+    fn throttled(&self, name: &str) -> ThrottledReplicas {
+        ThrottledReplicas::parse(&self.text(name))
     }
 
     fn number<T: FromStr + Default>(&self, name: &str) -> T {

@@ -34,10 +34,9 @@ pub(super) fn register(
             "broker id {id} is in use by a live broker with another data directory"
         )));
     }
-    let replaced = image
-        .brokers
-        .get(&id)
-        .is_some_and(|known| known.incarnation != incarnation);
+    let departed = image.departed.remove(&id);
+    let known = image.brokers.get(&id).map(|known| known.incarnation);
+    let replaced = known.or(departed).is_some_and(|known| known != incarnation);
     let epoch = image.next_broker_epoch;
     image.next_broker_epoch += 1;
     image.brokers.insert(
@@ -84,6 +83,21 @@ pub(super) fn cancel_drain(image: &mut Image, id: BrokerId) -> Result<Reply, Ref
         broker.in_controlled_shutdown = false;
     })?;
     partition::elect_for_leaderless(image);
+    Ok(Reply::Done)
+}
+
+/// Forgets the broker: it leads nothing and is in no ISR that has another member. Partitions keep it as
+/// a replica until they are moved, and should it register again, its disk is told from another one.
+/// As in Kafka nothing asks whether it runs.
+pub(super) fn unregister(image: &mut Image, id: BrokerId) -> Result<Reply, Refusal> {
+    let broker = image.brokers.remove(&id);
+    let incarnation = broker.ok_or(Refusal::BrokerNotRegistered(id))?.incarnation;
+    partition::withdraw(image, id);
+    let partitions = image.topics.values().flat_map(|topic| &topic.partitions);
+    let mut replicas = partitions.flat_map(|partition| &partition.replicas);
+    if replicas.any(|replica| *replica == id) {
+        image.departed.insert(id, incarnation);
+    }
     Ok(Reply::Done)
 }
 

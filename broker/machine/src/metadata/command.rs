@@ -145,6 +145,26 @@ pub enum Command {
         routing_key: String,
         arguments: Table,
     },
+    /// Moves replicas, or calls moves off. Each partition is decided by itself: the answer is a
+    /// [`Reply::Reassigned`].
+    ReassignPartitions {
+        partitions: Vec<Reassignment>,
+        /// Whether a partition may come out with more or fewer replicas than it has.
+        allow_factor_change: bool,
+    },
+    /// The broker is to be forgotten, whether it runs or not.
+    UnregisterBroker {
+        id: BrokerId,
+    },
+}
+
+/// What is to become of one partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reassignment {
+    pub topic: TopicId,
+    pub partition: i32,
+    /// `None` calls off the move that is under way.
+    pub replicas: Option<Vec<BrokerId>>,
 }
 
 /// Where a new topic's replicas go.
@@ -179,6 +199,8 @@ pub enum Reply {
     },
     RestartPermit(Arc<RestartPermit>),
     Refused(Refusal),
+    /// For each partition in the order asked for: why it stays as it was, if it does.
+    Reassigned(Vec<Option<Refusal>>),
 }
 
 /// Why a command changed nothing. Each front maps these to its own codes in one place.
@@ -222,4 +244,8 @@ pub enum Refusal {
     /// RabbitMQ's 405: an exclusive queue of another connection.
     #[error("{0}")]
     Locked(String),
+    #[error("No partition reassignment is in progress.")]
+    NoReassignmentInProgress,
+    #[error("Broker ID {0} is not currently registered")]
+    BrokerNotRegistered(BrokerId),
 }

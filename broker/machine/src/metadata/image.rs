@@ -41,6 +41,9 @@ pub struct Image {
     /// Answers that a submitter may still ask for again.
     #[serde(default)]
     pub answered: OrdMap<BrokerId, Answered>,
+    /// Incarnations of brokers that were unregistered while partitions still had replicas on them.
+    #[serde(default)]
+    pub departed: OrdMap<BrokerId, Uuid>,
 }
 
 /// Leave to restart one broker, granted to one holder at a time.
@@ -104,9 +107,16 @@ pub struct Partition {
     pub leader_epoch: Epoch,
     /// Raised at each change of this record; an ISR change that names an older one is refused.
     pub partition_epoch: i32,
-    /// Replicas whose disk was replaced since they were last in sync: they may hold nothing.
+    /// Replicas that came new, or whose disk was replaced, since they were last in sync: they may hold
+    /// nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emptied: Vec<BrokerId>,
+    /// While it moves: replicas that it did not have before, in rising order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adding: Vec<BrokerId>,
+    /// While it moves: replicas that leave when it is complete, in rising order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removing: Vec<BrokerId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

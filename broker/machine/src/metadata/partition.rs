@@ -10,6 +10,7 @@ use model::{BrokerId, Epoch, TopicId};
 
 use super::command::{Refusal, Reply};
 use super::image::{ConfigResource, Image, Partition};
+use super::reassignment;
 
 /// Config that lets a replica lead that is not in sync.
 pub(super) const UNCLEAN_KEY: &str = "unclean.leader.election.enable";
@@ -217,12 +218,18 @@ pub(super) fn fresh(image: &Image, replicas: Vec<BrokerId>) -> Partition {
         leader_epoch: Epoch(0),
         partition_epoch: 0,
         emptied: Vec::new(),
+        adding: Vec::new(),
+        removing: Vec::new(),
     }
 }
 
 /// The present leader if it may stay, else the first in-sync replica that is active. Only with
 /// `unclean.leader.election.enable` one that is not in sync.
-fn choose_leader(image: &Image, topic: TopicId, partition: &mut Partition) -> Option<BrokerId> {
+pub(super) fn choose_leader(
+    image: &Image,
+    topic: TopicId,
+    partition: &mut Partition,
+) -> Option<BrokerId> {
     in_sync_leader(image, partition).or_else(|| {
         let allowed = unclean_allowed(image, topic);
         allowed.then(|| unclean_leader(image, partition)).flatten()
@@ -245,7 +252,7 @@ fn unclean_leader(image: &Image, partition: &mut Partition) -> Option<BrokerId> 
 }
 
 /// The topic's own value, else the cluster's, else what the files say.
-fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
+pub(super) fn unclean_allowed(image: &Image, topic: TopicId) -> bool {
     let Some(topic) = image.topics.get(&topic) else {
         return false;
     };
@@ -267,14 +274,14 @@ pub(super) fn adopt_default(image: &mut Image, enabled: bool) -> Result<Reply, R
     Ok(Reply::Done)
 }
 
-fn lead(partition: &mut Partition, leader: Option<BrokerId>) {
+pub(super) fn lead(partition: &mut Partition, leader: Option<BrokerId>) {
     if partition.leader != leader {
         partition.leader = leader;
         partition.leader_epoch.0 += 1;
     }
 }
 
-fn in_replica_order(replicas: &[BrokerId], isr: &[BrokerId]) -> Vec<BrokerId> {
+pub(super) fn in_replica_order(replicas: &[BrokerId], isr: &[BrokerId]) -> Vec<BrokerId> {
     replicas
         .iter()
         .copied()
@@ -295,7 +302,7 @@ fn all(image: &Image, wanted: impl Fn(&Partition) -> bool) -> Vec<(TopicId, i32)
         .collect()
 }
 
-fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusal> {
+pub(super) fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusal> {
     let topic = image.topics.get(&topic).ok_or(Refusal::UnknownTopic)?;
     usize::try_from(number)
         .ok()
@@ -304,9 +311,16 @@ fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partition, Refusa
         .ok_or(Refusal::UnknownPartition)
 }
 
-fn replace(image: &mut Image, topic: TopicId, number: i32, mut partition: Partition) {
-    let Partition { isr, emptied, .. } = &mut partition;
-    emptied.retain(|id| !isr.contains(id));
+/// The one way a partition is written that was there before.
+pub(super) fn replace(image: &mut Image, topic: TopicId, number: i32, mut partition: Partition) {
+    reassignment::complete(image, topic, &mut partition);
+    let Partition {
+        replicas,
+        isr,
+        emptied,
+        ..
+    } = &mut partition;
+    emptied.retain(|id| replicas.contains(id) && !isr.contains(id));
     debug_assert!(
         partition
             .leader

@@ -6,6 +6,7 @@ use super::image::{Image, Partition};
 
 mod brokers;
 mod invariants;
+mod reassignment;
 mod submissions;
 mod topics;
 mod topology;
@@ -56,7 +57,8 @@ impl Cluster {
     }
 
     fn epoch(&self, id: i32) -> i64 {
-        self.image.brokers[&BrokerId(id)].epoch
+        let broker = self.image.brokers.get(&BrokerId(id));
+        broker.map_or(-1, |broker| broker.epoch)
     }
 
     fn fence(&mut self, id: i32) {

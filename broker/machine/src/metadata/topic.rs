@@ -96,7 +96,7 @@ pub(super) fn create_partitions(
 ) -> Result<Reply, Refusal> {
     let topic = image.topics.get(&id).ok_or(Refusal::UnknownTopic)?;
     let present = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
-    let factor = topic.partitions.front().map_or(1, |p| p.replicas.len());
+    let factor = topic.partitions.front().map_or(1, |p| p.target().count());
     if count == present {
         return Err(Refusal::InvalidPartitions(format!(
             "Topic already has {present} partition(s)."
@@ -176,29 +176,13 @@ fn check_manual(image: &Image, assignment: &[Vec<BrokerId>]) -> Result<(), Refus
         return refuse("The manual partition assignment is empty.".to_owned());
     };
     for replicas in assignment {
-        if replicas.is_empty() {
-            return refuse(
-                "The manual partition assignment includes an empty replica list.".to_owned(),
-            );
-        }
+        check_replicas(image, replicas)?;
         if replicas.len() != first.len() {
             return refuse(format!(
                 "The manual partition assignment includes a partition with {} replica(s), but this is not consistent with previous partitions, which have {} replica(s).",
                 replicas.len(),
                 first.len()
             ));
-        }
-        for (place, id) in replicas.iter().enumerate() {
-            if !image.brokers.contains_key(id) {
-                return refuse(format!(
-                    "The manual partition assignment includes broker {id}, but no such broker is registered."
-                ));
-            }
-            if replicas.iter().take(place).any(|earlier| earlier == id) {
-                return refuse(format!(
-                    "The manual partition assignment includes the broker {id} more than once."
-                ));
-            }
         }
     }
     if !assignment
@@ -208,6 +192,29 @@ fn check_manual(image: &Image, assignment: &[Vec<BrokerId>]) -> Result<(), Refus
         return refuse(
             "All brokers specified in the manual partition assignment for a partition are fenced or in controlled shutdown.".to_owned(),
         );
+    }
+    Ok(())
+}
+
+/// Whether a partition may have just these replicas.
+pub(super) fn check_replicas(image: &Image, replicas: &[BrokerId]) -> Result<(), Refusal> {
+    let refuse = |text: String| Err(Refusal::InvalidReplicaAssignment(text));
+    if replicas.is_empty() {
+        return refuse(
+            "The manual partition assignment includes an empty replica list.".to_owned(),
+        );
+    }
+    for (place, id) in replicas.iter().enumerate() {
+        if !image.brokers.contains_key(id) {
+            return refuse(format!(
+                "The manual partition assignment includes broker {id}, but no such broker is registered."
+            ));
+        }
+        if replicas.iter().take(place).any(|earlier| earlier == id) {
+            return refuse(format!(
+                "The manual partition assignment includes the broker {id} more than once."
+            ));
+        }
     }
     Ok(())
 }

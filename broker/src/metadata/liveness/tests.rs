@@ -24,7 +24,11 @@ fn steps(answers: bool, directory: u128, unclean_default: bool) -> Vec<Step> {
         peers: BTreeMap::from([(OTHER, answers)]),
     };
     let incarnation = |_| Some(Uuid::from_u128(directory));
-    decide(&image, &alive, HERE, |_| true, incarnation, unclean_default)
+    let members = Status {
+        voters: vec![HERE, OTHER],
+        ..Status::default()
+    };
+    decide(&image, &alive, HERE, &members, incarnation, unclean_default)
 }
 
 #[test]
@@ -37,4 +41,20 @@ fn a_broker_is_fenced_when_it_is_gone_or_another_directory_answers_for_it() {
 #[test]
 fn the_leader_has_its_default_of_unclean_elections_adopted() {
     assert_eq!(steps(true, 7, true), [Step::AdoptUncleanDefault(true)]);
+}
+
+#[test]
+fn a_learner_that_is_not_registered_is_forgotten_once_it_is_gone() {
+    let members = Status {
+        learners: vec![OTHER],
+        ..Status::default()
+    };
+    let steps = |answers| {
+        let alive = Alive {
+            peers: BTreeMap::from([(OTHER, answers)]),
+        };
+        decide(&Image::genesis(), &alive, HERE, &members, |_| None, false)
+    };
+    assert_eq!(steps(true), []);
+    assert_eq!(steps(false), [Step::Forget(OTHER)]);
 }

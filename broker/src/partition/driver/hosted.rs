@@ -15,12 +15,11 @@ use crate::{
         clock,
         handle::{DeleteError, Handle, Progress, Role, Shared, Snapshot},
         settings::Settings,
+        strays::REMOVED,
         sync::Pending as PendingSync,
     },
 };
 
-/// Ending of the directory of a replica that is gone.
-const REMOVED: &str = "removed";
 /// Free bytes at which a log that found no room is tried again.
 const ROOM_BYTES_MIN: u64 = 4 << 20;
 

@@ -15,13 +15,10 @@ use tokio::sync::watch;
 
 use super::{Context, Mailbox, compacting::Compacting, hosted::Hosted};
 use crate::partition::{
-    clock,
+    PARTITIONS, clock,
     handle::{Progress, Role, Shared, Snapshot},
     settings::Settings,
 };
-
-/// Where the logs of a data directory are.
-pub(in crate::partition) const PARTITIONS: &str = "partitions";
 
 impl Hosted {
     /// As [`Opening::open`]. `damaged` says that reading has found damage which opening may not see.

@@ -21,7 +21,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::frame::{Request, Response};
+use super::{
+    Throttles,
+    frame::{Request, Response},
+};
 use crate::{
     partition::{driver::Job, handle::Shared},
     peer::{self, Mesh, Service},
@@ -37,6 +40,7 @@ pub(in crate::partition) struct Fetchers {
     mesh: Mesh,
     runtime: runtime::Handle,
     backoff: Duration,
+    throttles: Arc<Throttles>,
     by_leader: Mutex<HashMap<BrokerId, mpsc::UnboundedSender<Change>>>,
 }
 
@@ -52,12 +56,14 @@ struct Fetcher {
     leader: BrokerId,
     mesh: Mesh,
     backoff: Duration,
+    throttles: Arc<Throttles>,
     changes: mpsc::UnboundedReceiver<Change>,
     following: HashMap<TopicPartition, Arc<Shared>>,
     /// What the leader does not know yet.
     changed: HashSet<TopicPartition>,
     removed: HashSet<TopicPartition>,
-    /// Partitions whose last answer could not be used, and when to ask again: the others go on.
+    /// Partitions whose last answer could not be used or that a throttle holds up, and when to ask again:
+    /// the others go on.
     resting: HashMap<TopicPartition, Instant>,
     session: u64,
     /// The leader has not heard of the session.
@@ -75,8 +81,14 @@ enum Broken {
 // === impl Fetchers ===
 
 impl Fetchers {
-    pub(in crate::partition) fn new(mesh: Mesh, runtime: runtime::Handle, backoff_ms: u64) -> Self {
+    pub(in crate::partition) fn new(
+        mesh: Mesh,
+        runtime: runtime::Handle,
+        backoff_ms: u64,
+        throttles: Arc<Throttles>,
+    ) -> Self {
         Self {
+            throttles,
             mesh,
             runtime,
             backoff: Duration::from_millis(backoff_ms),
@@ -101,6 +113,7 @@ impl Fetchers {
                 leader,
                 mesh: self.mesh.clone(),
                 backoff: self.backoff,
+                throttles: self.throttles.clone(),
                 changes,
                 following: HashMap::new(),
                 changed: HashSet::new(),
@@ -159,8 +172,8 @@ impl Fetcher {
                 let partition = replica.partition;
                 self.removed.remove(&partition);
                 self.resting.remove(&partition);
-                self.changed.insert(partition);
                 self.following.insert(partition, replica);
+                self.ask_for(partition);
             }
             Change::Unfollow(partition) => {
                 self.changed.remove(&partition);
@@ -218,6 +231,29 @@ impl Fetcher {
         });
     }
 
+    /// Has the next request name where this replica stands, unless it is held up.
+    fn ask_for(&mut self, partition: TopicPartition) {
+        let now = Instant::now();
+        let replica = self.following.get(&partition);
+        let throttled = replica.is_some_and(|replica| self.is_throttled(replica));
+        match self.throttles.follower.pause(now).filter(|_| throttled) {
+            Some(pause) => {
+                self.resting.insert(partition, now + pause);
+            }
+            None => {
+                self.changed.insert(partition);
+            }
+        }
+    }
+
+    /// Not in sync, and its topic says that it is to be held up.
+    fn is_throttled(&self, replica: &Shared) -> bool {
+        let this = self.mesh.this_broker();
+        let settings = replica.settings.load();
+        settings.throttles_follower(replica.partition, this)
+            && !replica.snapshot.read().isr.contains(&this)
+    }
+
     fn request(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let request = Request {
@@ -251,6 +287,9 @@ impl Fetcher {
             let Some(replica) = self.following.get(&partition) else {
                 continue;
             };
+            if self.is_throttled(replica) {
+                self.throttles.follower.count(answer.size_bytes());
+            }
             written.push(apply(partition, replica, epoch, answer));
         }
         for (partition, used) in join_all(written).await {
@@ -258,7 +297,7 @@ impl Fetcher {
                 continue;
             }
             if used {
-                self.changed.insert(partition);
+                self.ask_for(partition);
             } else {
                 self.resting.insert(partition, Instant::now() + ASK_AGAIN);
             }

@@ -16,7 +16,10 @@ use replica::{Answer, Standing};
 use tokio::{sync::Notify, time::Instant};
 
 use self::draft::{Draft, Found, Look};
-use super::frame::{Request, Response};
+use super::{
+    Throttles,
+    frame::{Request, Response},
+};
 use crate::{
     partition::{Config, Handle, Roster, Source, driver::Job, handle::Role},
     peer,
@@ -30,6 +33,8 @@ const READ_AGAIN: Duration = Duration::from_secs(1);
 pub(in crate::partition) struct Sessions(Arc<Inner>);
 
 struct Inner {
+    this: BrokerId,
+    throttles: Arc<Throttles>,
     roster: Roster,
     wait: Duration,
     partition_bytes_max: usize,
@@ -58,7 +63,7 @@ struct State {
     reading: bool,
     /// What was read, until an answer takes it: as much as one answer holds.
     read: Vec<Found>,
-    /// Partitions that could not be read, and when to look at them again.
+    /// Partitions that could not be read or are held up by a throttle, and when to look at them again.
     resting: BTreeMap<TopicPartition, Instant>,
 }
 
@@ -75,8 +80,15 @@ struct Entry {
 // === impl Sessions ===
 
 impl Sessions {
-    pub(in crate::partition) fn new(config: &Config, roster: Roster) -> Self {
+    pub(in crate::partition) fn new(
+        this: BrokerId,
+        config: &Config,
+        roster: Roster,
+        throttles: Arc<Throttles>,
+    ) -> Self {
         Self(Arc::new(Inner {
+            this,
+            throttles,
             roster,
             wait: Duration::from_millis(config.fetch_wait_ms),
             partition_bytes_max: config.fetch_bytes_max,
@@ -218,7 +230,7 @@ impl Sessions {
             state.wake();
             let ready = std::mem::take(&mut state.ready);
             let read = std::mem::take(&mut state.read);
-            (read, self.looks(&state, ready))
+            (read, self.looks(session, &state, ready))
         };
         let mut draft = Draft::new(self, read);
         for look in looks {
@@ -241,7 +253,8 @@ impl Sessions {
         let beyond = !draft.beyond.is_empty();
         state.ready.extend(draft.beyond);
         state.cold.extend(draft.cold);
-        state.rest(draft.unreadable);
+        state.rest(draft.unreadable, READ_AGAIN);
+        state.rest(draft.paused, draft.pause);
         let begin = !state.cold.is_empty() && !state.reading && state.read.is_empty();
         state.reading |= begin;
         drop(state);
@@ -259,7 +272,7 @@ impl Sessions {
         let looks = {
             let mut state = session.state.lock();
             let cold = std::mem::take(&mut state.cold);
-            self.looks(&state, cold)
+            self.looks(&session, &state, cold)
         };
         let partitions: Vec<_> = looks.iter().map(|look| look.partition).collect();
         let sessions = self.clone();
@@ -274,7 +287,7 @@ impl Sessions {
             // The reader panicked, or the broker stops: the follower is not to wait for it for ever.
             let mut state = session.state.lock();
             state.reading = false;
-            state.rest(partitions);
+            state.rest(partitions, READ_AGAIN);
             return;
         };
         {
@@ -283,23 +296,37 @@ impl Sessions {
             state.read = draft.found;
             // Looked at when the next answer is put together, and found cold again.
             state.ready.extend(draft.beyond);
-            state.rest(draft.unreadable);
+            state.rest(draft.unreadable, READ_AGAIN);
+            state.rest(draft.paused, draft.pause);
         }
         session.news.notify_waiters();
     }
 
     /// Those of `partitions` that are led here and whose follower waits for an answer.
-    fn looks(&self, state: &State, partitions: BTreeSet<TopicPartition>) -> Vec<Look> {
+    fn looks(
+        &self,
+        session: &Session,
+        state: &State,
+        partitions: BTreeSet<TopicPartition>,
+    ) -> Vec<Look> {
         let looks = partitions.into_iter().filter_map(|partition| {
             let entry = state.entries.get(&partition).filter(|e| !e.sent)?;
+            // Looked at again when the role changes.
+            let handle = self.leading(partition, entry.standing.epoch)?;
             Some(Look {
                 partition,
                 standing: entry.standing,
-                // Looked at again when the role changes.
-                handle: self.leading(partition, entry.standing.epoch)?,
+                throttled: self.is_throttled(&handle, session.follower),
+                handle,
             })
         });
         looks.collect()
+    }
+
+    fn is_throttled(&self, handle: &Handle, follower: BrokerId) -> bool {
+        let settings = handle.0.settings.load();
+        settings.throttles_leader(handle.partition(), self.0.this)
+            && !handle.0.snapshot.read().isr.contains(&follower)
     }
 
     /// Watermarks that moved since the followers were told, without records.
@@ -371,8 +398,8 @@ impl State {
         });
     }
 
-    fn rest(&mut self, partitions: Vec<TopicPartition>) {
-        let until = Instant::now() + READ_AGAIN;
+    fn rest(&mut self, partitions: Vec<TopicPartition>, pause: Duration) {
+        let until = Instant::now() + pause;
         self.resting
             .extend(partitions.into_iter().map(|p| (p, until)));
     }

@@ -25,6 +25,11 @@ impl Client {
         Self(TcpStream::connect(address).await.unwrap())
     }
 
+    /// As [`Self::connect`], to a broker that may be gone.
+    pub(crate) async fn try_connect(address: &str) -> std::io::Result<Self> {
+        TcpStream::connect(address).await.map(Self)
+    }
+
     pub(crate) async fn send<R: Request>(&mut self, version: i16, request: &R) {
         self.try_send(version, request).await.unwrap();
     }
@@ -49,16 +54,28 @@ impl Client {
     }
 
     pub(crate) async fn receive<R: Request>(&mut self, version: i16) -> R::Response {
-        let read = async {
-            let length = self.0.read_i32().await?;
-            let mut frame = BytesMut::zeroed(usize::try_from(length).unwrap());
-            self.0.read_exact(&mut frame).await?;
-            std::io::Result::Ok(frame.freeze())
-        };
-        let frame = timeout(LONG, read).await.unwrap().unwrap();
-        let (id, mut body) = parse_response_header(frame, R::KEY, version).unwrap();
+        let received = timeout(LONG, self.try_receive::<R>(version)).await;
+        received.unwrap().unwrap()
+    }
+
+    /// As [`Self::receive`]; an error when the broker has closed the connection.
+    async fn try_receive<R: Request>(&mut self, version: i16) -> std::io::Result<R::Response> {
+        let length = self.0.read_i32().await?;
+        let mut frame = BytesMut::zeroed(usize::try_from(length).unwrap());
+        self.0.read_exact(&mut frame).await?;
+        let (id, mut body) = parse_response_header(frame.freeze(), R::KEY, version).unwrap();
         assert_eq!(id, 7);
-        R::Response::decode(&mut body, version).unwrap()
+        Ok(R::Response::decode(&mut body, version).unwrap())
+    }
+
+    /// As [`Self::call`]; an error when the broker has closed the connection.
+    pub(crate) async fn try_call<R: Request>(
+        &mut self,
+        version: i16,
+        request: &R,
+    ) -> std::io::Result<R::Response> {
+        self.try_send(version, request).await?;
+        self.try_receive::<R>(version).await
     }
 
     pub(crate) async fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {

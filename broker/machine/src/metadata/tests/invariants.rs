@@ -3,7 +3,7 @@
 use model::{BrokerId, TopicId};
 use proptest::prelude::*;
 
-use super::super::command::Command;
+use super::super::command::{Command, Reassignment};
 use super::super::image::{Image, Partition};
 use super::{Cluster, brokers, spread};
 
@@ -21,6 +21,9 @@ enum Event {
     Resign(usize, i32),
     ElectPreferred,
     ElectUnclean(usize),
+    Reassign(usize, Vec<i32>, bool),
+    CallOff(usize),
+    Unregister(i32),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -35,8 +38,12 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (1..4_i16).prop_map(Event::Create),
         1 => any::<usize>().prop_map(Event::Grow),
         2 => (any::<usize>(), id.clone()).prop_map(|(which, id)| Event::Resign(which, id)),
-        6 => (any::<usize>(), proptest::collection::vec(id, 0..5), any::<bool>())
+        6 => (any::<usize>(), proptest::collection::vec(id.clone(), 0..5), any::<bool>())
             .prop_map(|(which, isr, current)| Event::Alter(which, isr, current)),
+        5 => (any::<usize>(), proptest::collection::vec(id.clone(), 0..4), any::<bool>())
+            .prop_map(|(which, to, resize)| Event::Reassign(which, to, resize)),
+        2 => any::<usize>().prop_map(Event::CallOff),
+        1 => id.prop_map(Event::Unregister),
         1 => Just(Event::ElectPreferred),
         1 => any::<usize>().prop_map(Event::ElectUnclean),
     ]
@@ -129,6 +136,33 @@ fn happen(cluster: &mut Cluster, event: &Event) {
             let partitions = vec![(topic, partition)];
             Command::ElectUnclean { partitions }
         }
+        Event::Reassign(which, to, resize) => {
+            let Some((topic, partition, _)) = pick(cluster, *which) else {
+                return;
+            };
+            Command::ReassignPartitions {
+                partitions: vec![Reassignment {
+                    topic,
+                    partition,
+                    replicas: Some(brokers(to)),
+                }],
+                allow_factor_change: *resize,
+            }
+        }
+        Event::CallOff(which) => {
+            let Some((topic, partition, _)) = pick(cluster, *which) else {
+                return;
+            };
+            Command::ReassignPartitions {
+                partitions: vec![Reassignment {
+                    topic,
+                    partition,
+                    replicas: None,
+                }],
+                allow_factor_change: true,
+            }
+        }
+        Event::Unregister(id) => Command::UnregisterBroker { id: BrokerId(*id) },
         Event::ElectPreferred => Command::ElectPreferred { partitions: None },
     };
     cluster.apply(command);
@@ -157,12 +191,34 @@ proptest! {
                 if p.isr.len() > 1 {
                     prop_assert!(p.isr.iter().all(|id| cluster.image.is_active(*id)), "{p:?}");
                 }
+                prop_assert!(p.adding.iter().all(|id| p.replicas.contains(id)), "{p:?}");
+                prop_assert!(p.removing.iter().all(|id| p.replicas.contains(id)), "{p:?}");
+                prop_assert!(p.target().next().is_some(), "{p:?}");
+                let arrived = p.target().all(|id| p.isr.contains(&id));
+                prop_assert!(!(p.is_moving() && arrived), "{p:?}");
             }
             for (topic, number, old) in before {
                 let number = usize::try_from(number).expect("index");
                 let new = cluster.partition(topic, number);
                 prop_assert!(new.partition_epoch >= old.partition_epoch);
-                prop_assert_eq!(new.leader_epoch > old.leader_epoch, new.leader != old.leader);
+                let left = old.replicas.iter().any(|id| !new.replicas.contains(id));
+                prop_assert!(new.leader_epoch >= old.leader_epoch);
+                prop_assert_eq!(
+                    new.leader_epoch > old.leader_epoch,
+                    left || new.leader != old.leader,
+                    "{:?} {:?}", old, new
+                );
+                if let Event::Reassign(..) | Event::CallOff(_) = event {
+                    prop_assert!(new.isr.iter().all(|id| old.isr.contains(id)), "{old:?} {new:?}");
+                    prop_assert_eq!(new.isr.is_empty(), old.isr.is_empty(), "{:?} {:?}", old, new);
+                    prop_assert!(new.leader.is_some() || old.leader.is_none(), "{old:?} {new:?}");
+                }
+                if left {
+                    let stay = |id| new.replicas.contains(&id);
+                    let arrived = old.target().all(stay) && new.replicas.len() == old.target().count();
+                    let moved = matches!(event, Event::Reassign(..)) && !new.is_moving();
+                    prop_assert!(arrived || moved || matches!(event, Event::CallOff(_)), "{old:?} {new:?}");
+                }
                 if *new != old {
                     prop_assert!(new.partition_epoch > old.partition_epoch);
                 }

@@ -304,3 +304,17 @@ fn follower_goes_no_further_than_its_own_log() {
     r.copied(ends, Offset(9));
     assert_eq!(r.high_watermark(), Offset(5));
 }
+
+#[test]
+fn appends_wait_on_where_the_leader_goes_on_in_the_next_epoch_and_not_in_a_later_one() {
+    let mut r = leader(1, &[1, 2]);
+    assert_eq!(append(&mut r, &[10], 5, 1), []);
+    assert_eq!(r.assign(membership(1, 1, &[1, 2]), 2), []);
+    assert_eq!(r.position_of(BrokerId(2), at(5), 3), [done(10)]);
+    assert_eq!(append(&mut r, &[11], 5, 4), []);
+    let failed = Effect::Answer {
+        token: 11,
+        outcome: Err(Refusal::NotLeader),
+    };
+    assert_eq!(r.assign(membership(3, 2, &[1, 2]), 5), [failed]);
+}

@@ -1,7 +1,10 @@
 //! Putting one answer together: what there is to say of each partition, within the bound of an answer.
 
+use std::time::Duration;
+
 use model::TopicPartition;
 use replica::{Answer, Looked, Source, Standing};
+use tokio::time::Instant;
 
 use super::Sessions;
 use crate::partition::Handle;
@@ -11,6 +14,8 @@ pub(super) struct Look {
     pub(super) partition: TopicPartition,
     pub(super) standing: Standing,
     pub(super) handle: Handle,
+    /// Not in sync, and its topic says that it is to be held up.
+    pub(super) throttled: bool,
 }
 
 /// What there is to say to a follower that stands there.
@@ -28,6 +33,9 @@ pub(super) struct Draft {
     pub(super) unreadable: Vec<TopicPartition>,
     /// For the next answer.
     pub(super) beyond: Vec<TopicPartition>,
+    /// Held up by the throttle, for so long.
+    pub(super) paused: Vec<TopicPartition>,
+    pub(super) pause: Duration,
 }
 
 impl Draft {
@@ -39,12 +47,22 @@ impl Draft {
             cold: Vec::new(),
             unreadable: Vec::new(),
             beyond: Vec::new(),
+            paused: Vec::new(),
+            pause: Duration::ZERO,
         }
     }
 
     pub(super) fn take(&mut self, sessions: &Sessions, look: Look, source: Source) {
         if self.bytes_left == 0 {
             self.beyond.push(look.partition);
+            return;
+        }
+        let throttle = &sessions.0.throttles.leader;
+        if look.throttled
+            && let Some(pause) = throttle.pause(Instant::now())
+        {
+            self.paused.push(look.partition);
+            self.pause = pause;
             return;
         }
         let bytes_max = self.bytes_left.min(sessions.0.partition_bytes_max);
@@ -56,6 +74,9 @@ impl Draft {
             Looked::Nothing => {}
             Looked::Answer(answer) => {
                 self.bytes_left = self.bytes_left.saturating_sub(answer.size_bytes());
+                if look.throttled {
+                    throttle.count(answer.size_bytes());
+                }
                 self.found.push(Found {
                     partition: look.partition,
                     standing: look.standing,
