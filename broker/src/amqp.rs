@@ -34,7 +34,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::metadata;
-use crate::net::{self, Connections, Room};
+use crate::net::{self, Bounds, Connections, Room};
 use crate::peer::Mesh;
 use crate::queue::Queues;
 
@@ -91,7 +91,11 @@ impl Front {
 /// count over all `listeners`.
 pub async fn serve(listeners: Vec<TcpListener>, front: Arc<Front>, stop: CancellationToken) {
     let config = &front.config;
-    let connections = Connections::new(config.connections_max, config.connections_per_address_max);
+    let connections = Connections::new(Bounds {
+        total_max: config.connections_max,
+        per_address_max: config.connections_per_address_max,
+        ..Bounds::default()
+    });
     let accepting = listeners.into_iter().map(|listener| {
         let (front, stop) = (front.clone(), stop.clone());
         net::accept(

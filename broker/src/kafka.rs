@@ -39,6 +39,7 @@ mod unregister_broker;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
+use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 
 use crate::coordinator::Coordinators;
@@ -51,7 +52,7 @@ pub use limits::Limits;
 /// What the handlers work on; one per broker, shared by its connections.
 pub struct Front {
     config: Arc<Config>,
-    limits: Limits,
+    limits: ArcSwap<Limits>,
     metadata: cluster_metadata::Handle,
     roster: Roster,
     groups: Coordinators,
@@ -79,20 +80,29 @@ impl Front {
         Arc::new(Self {
             requests: Room::new(limits.inflight_bytes_max),
             replies: Room::new(limits.reply_bytes_max),
-            connections: Connections::new(
-                limits.connections_max,
-                limits.connections_per_address_max,
-            ),
+            connections: Connections::new(limits.connections.clone()),
             fetch_sessions: fetch::Sessions::new(limits.fetch_sessions_max),
             creations: topics::Creations::default(),
             producer_ids: init_producer_id::ProducerIds::default(),
             config,
-            limits,
+            limits: ArcSwap::from_pointee(limits),
             metadata,
             roster,
             groups,
             stop,
         })
+    }
+
+    /// Takes over what may change of the limits while the broker runs.
+    pub fn reconfigure(&self, config: &Config) {
+        let limits = Limits::from_config(config);
+        if **self.limits.load() == limits {
+            return;
+        }
+        self.requests.resize(limits.inflight_bytes_max);
+        self.replies.resize(limits.reply_bytes_max);
+        self.connections.bound(limits.connections.clone());
+        self.limits.store(Arc::new(limits));
     }
 
     /// Connections open now.

@@ -7,6 +7,6 @@ mod connections;
 mod listener;
 mod room;
 
-pub use connections::{Connections, Permit};
+pub use connections::{Bounds, Connections, Permit};
 pub use listener::{BindError, accept, bind};
 pub use room::{Claim, Progress, Room};

@@ -29,6 +29,7 @@ pub use sockets::Sockets;
 
 mod identity;
 mod metrics;
+mod reconfigure;
 mod serving;
 mod sockets;
 

@@ -32,6 +32,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod tuning;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -51,6 +52,7 @@ pub use handle::{DeleteError, Handle, Progress, Role, Status};
 pub use read::{Limit, Read, ReadData, ReadError, TimedOffset};
 pub use replica::Source;
 pub use roster::Roster;
+pub use tuning::Tuner;
 
 use driver::{Context, Job, Mailbox};
 
@@ -80,6 +82,7 @@ pub struct Parts {
 /// The running partitions of a broker.
 pub struct Partitions {
     roster: Roster,
+    tuner: Tuner,
     drivers: Vec<Mailbox>,
     following: Mutex<Option<JoinHandle<()>>>,
 }
@@ -111,6 +114,10 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     let throttles = Arc::new(peers::Throttles::new(config.throttle_window_seconds));
     let sessions = peers::Sessions::new(this, &config, roster.clone(), throttles.clone());
     mesh.serve(Service::Replica, Arc::new(sessions.clone()));
+    let tuner = Tuner {
+        tuning: Arc::new(tuning::Tuning::new(&config)),
+        cleaner: cleaner::Cleaner::start(config.cleaners, config.cleaner_keys_bytes_max)?,
+    };
     let context = Arc::new(Context {
         this,
         directory,
@@ -134,10 +141,8 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
             runtime: runtime.clone(),
         },
         syncers: sync::Syncers::start(config.syncers)?,
-        cleaner: cleaner::Cleaner::start(
-            config.cleaners,
-            config.cleaner_keys_bytes_max / config.cleaners.max(1),
-        )?,
+        tuning: tuner.tuning.clone(),
+        cleaner: tuner.cleaner.clone(),
         metrics,
         inflaters: Pool::new(config.inflaters),
         room: Arc::new(Semaphore::new(
@@ -163,6 +168,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     let following = runtime.spawn(follower.run(metadata.watch()));
     Ok(Partitions {
         roster,
+        tuner,
         drivers,
         following: Mutex::new(Some(following)),
     })
@@ -171,6 +177,11 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
 impl Partitions {
     pub fn roster(&self) -> Roster {
         self.roster.clone()
+    }
+
+    /// What changes the configuration of running partitions.
+    pub fn tuner(&self) -> Tuner {
+        self.tuner.clone()
     }
 
     /// Answers what waits with [`AppendError::Stopping`], syncs and closes every log. The data

@@ -1,6 +1,8 @@
 //! The process's metric registry and its log output. Each module declares its metrics beside the
 //! code that counts; this one only holds the registry they are put into.
 
+pub mod levels;
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;

@@ -5,6 +5,7 @@
 //! and the broker itself read them here. Owns no values: those come in as [`Layers`].
 
 mod definition;
+mod docs;
 mod effective;
 mod given;
 mod rule;
@@ -42,10 +43,6 @@ pub enum Refused {
         value: String,
         reason: String,
     },
-    #[error("Cannot update these configs dynamically: [{name}]")]
-    ReadOnly { name: String },
-    #[error("Cannot update these configs at default cluster level: [{name}]")]
-    PerBrokerOnly { name: String },
 }
 
 /// All keys of one scope.
@@ -90,9 +87,10 @@ impl Catalogue {
         self.definitions.values()
     }
 
-    /// Keys that are shown to clients.
+    /// Keys that are shown to clients, whether or not somebody set them.
     pub fn public(&self) -> impl Iterator<Item = &Definition> {
-        self.iter().filter(|definition| !definition.internal)
+        self.iter()
+            .filter(|definition| !definition.internal && !definition.shown_when_set)
     }
 
     /// Checks a value for a key of this scope.

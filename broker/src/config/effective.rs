@@ -40,6 +40,21 @@ pub(crate) fn layered<T>(
     })
 }
 
+/// The configuration with what was changed of it at run time, for this broker and for all.
+pub fn as_changed(config: &Config, image: &Image) -> Config {
+    let mut now = config.clone();
+    let layers = [
+        ConfigResource::BrokerDefault,
+        ConfigResource::Broker(config.node_id),
+    ];
+    for layer in &layers {
+        for (key, value) in image.configs.get(layer).into_iter().flatten() {
+            now.settings.insert(key.to_string(), value.to_string());
+        }
+    }
+    now
+}
+
 /// Settings of the topic `name`, which need not exist.
 pub fn topic_settings(config: &Config, image: &Image, name: &str) -> topic::Settings {
     let resource = ConfigResource::Topic(name.into());

@@ -1,17 +1,24 @@
 //! `DescribeConfigs`, `AlterConfigs`, `IncrementalAlterConfigs` and `ListConfigResources`, over the
 //! catalogue of `api::config`.
+//!
+//! Changes go into the metadata image; who obeys a key follows the image. Decides here only what may be
+//! stored: [`broker`] for brokers (KIP-226), [`topic`] for topics, [`group`] for groups. The levels of
+//! [`loggers`] belong to the process and are stored nowhere.
 
 mod alter;
+mod broker;
 mod describe;
+mod group;
 mod list;
+mod loggers;
+mod topic;
 
-use api::config::{Refused, Scope, UpdateMode, catalogue};
+use api::config::{Refused, Scope, catalogue};
 use kafka_wire::ErrorCode;
 use machine::metadata::image::ConfigResource;
-use model::BrokerId;
 
+use super::Front;
 use super::topics::Failure;
-use super::{Front, directory};
 
 /// `resource_type` on the wire.
 mod resource_type {
@@ -28,48 +35,29 @@ struct Resource {
     scope: Scope,
 }
 
-/// The resource that a request names, if there is one.
-fn resource(front: &Front, kind: i8, name: &str) -> Result<Resource, Failure> {
-    match kind {
-        resource_type::TOPIC => {
-            super::topics::check_name(name)?;
-            if directory::topic_named(&front.metadata.image(), name).is_none() {
-                return Err(Failure::new(
-                    ErrorCode::UnknownTopicOrPartition,
-                    format!("The topic '{name}' does not exist."),
-                ));
-            }
-            Ok(Resource {
-                id: ConfigResource::Topic(name.into()),
-                scope: Scope::Topic,
-            })
+/// A key with its new value; `None` removes the key.
+type Change = (String, Option<String>);
+
+impl Resource {
+    fn topic(name: &str) -> Self {
+        Self {
+            id: ConfigResource::Topic(name.into()),
+            scope: Scope::Topic,
         }
-        resource_type::BROKER if name.is_empty() => Ok(Resource {
-            id: ConfigResource::BrokerDefault,
+    }
+
+    fn broker(id: ConfigResource) -> Self {
+        Self {
+            id,
             scope: Scope::Broker,
-        }),
-        resource_type::BROKER => match name.parse() {
-            Ok(id) => Ok(Resource {
-                id: ConfigResource::Broker(BrokerId(id)),
-                scope: Scope::Broker,
-            }),
-            Err(_) => Err(Failure::new(
-                ErrorCode::InvalidRequest,
-                format!("Node id must be an integer, but it is: {name}"),
-            )),
-        },
-        resource_type::GROUP if name.is_empty() => Err(Failure::new(
-            ErrorCode::InvalidRequest,
-            "Default group resources are not allowed.",
-        )),
-        resource_type::GROUP => Ok(Resource {
+        }
+    }
+
+    fn group(name: &str) -> Self {
+        Self {
             id: ConfigResource::Group(name.into()),
             scope: Scope::Group,
-        }),
-        _ => Err(Failure::new(
-            ErrorCode::InvalidRequest,
-            format!("Unsupported resource type: {kind}"),
-        )),
+        }
     }
 }
 
@@ -85,32 +73,31 @@ pub(super) fn check(scope: Scope, name: &str, value: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// Refuses a change at run time of a broker key that is read at start, or that differs by nature
-/// from broker to broker.
-fn check_dynamic(resource: &ConfigResource, name: &str) -> Result<(), Failure> {
-    let Some(definition) = catalogue(Scope::Broker).get(name) else {
-        return Ok(());
-    };
-    let name = name.to_owned();
-    match (resource, definition.update_mode) {
-        (ConfigResource::Broker(_) | ConfigResource::BrokerDefault, UpdateMode::ReadOnly) => {
-            Err(Refused::ReadOnly { name }.into())
-        }
-        (ConfigResource::BrokerDefault, UpdateMode::PerBroker) => {
-            Err(Refused::PerBrokerOnly { name }.into())
-        }
-        _ => Ok(()),
-    }
+/// Checks what a new topic would have.
+pub(super) fn check_together(
+    front: &Front,
+    topic: &str,
+    given: &[(String, String)],
+) -> Result<(), Failure> {
+    let set: Vec<Change> = given
+        .iter()
+        .map(|(key, value)| (key.clone(), Some(value.clone())))
+        .collect();
+    topic::check(front, &ConfigResource::Topic(topic.into()), &set)
+}
+
+/// The elements of a list value.
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
 }
 
 impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
-        let code = match refused {
-            Refused::Unknown { .. } | Refused::Misnamed { .. } | Refused::Value { .. } => {
-                ErrorCode::InvalidConfig
-            }
-            Refused::ReadOnly { .. } | Refused::PerBrokerOnly { .. } => ErrorCode::InvalidRequest,
-        };
-        Self::new(code, refused.to_string())
+        Self::new(ErrorCode::InvalidConfig, refused.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,8 +61,8 @@ async fn converse(
     front: &Arc<Front>,
 ) -> Result<(), Closed> {
     let (reading, mut writing) = stream.split();
-    let limits = &front.limits;
-    let mut frames = Frames::new(reading, &front.requests, limits);
+    let limits = front.limits.load_full();
+    let mut frames = Frames::new(reading, &front.requests, &limits);
     let mut pipeline = Pipeline::new(front.clone(), peer);
     let mut outbox = Outbox::new(&front.replies);
     let mut draining = false;
@@ -143,7 +143,7 @@ impl Pipeline {
     }
 
     fn takes_more(&self) -> bool {
-        let limits = &self.front.limits;
+        let limits = self.front.limits.load();
         self.waiting.is_none()
             && self.serving.len() < limits.connection_requests_max
             && (self.inflight_bytes < limits.connection_inflight_bytes_max || self.is_empty())

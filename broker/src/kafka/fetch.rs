@@ -56,7 +56,7 @@ impl Serve for Request {
             min_bytes: usize::try_from(self.min_bytes).unwrap_or_default(),
             max_bytes: usize::try_from(self.max_bytes)
                 .unwrap_or_default()
-                .min(front.limits.fetch_bytes_max)
+                .min(front.limits.load().fetch_bytes_max)
                 .min(of_all.fold(0, usize::saturating_add)),
             patience: Duration::from_millis(u64::try_from(self.max_wait_ms).unwrap_or_default()),
             limit: if committed {

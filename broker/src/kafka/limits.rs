@@ -1,10 +1,12 @@
-//! Every bound of the front, by the configuration key that sets it.
+//! Every bound of the front, by the configuration key that sets it. Those that may change while the broker
+//! runs hold for connections from their next request on, or, of times, for new connections.
 
 use std::time::Duration;
 
 use crate::Config;
+use crate::net::Bounds;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// `socket.request.max.bytes`: bytes of one request.
     pub frame_bytes_max: usize,
@@ -28,10 +30,9 @@ pub struct Limits {
     /// `millrace.kafka.full.stall.ms`: the same while `inflight_bytes_max` is used up, and the longest time
     /// in which a client takes less than 64 KiB of its replies while `reply_bytes_max` is.
     pub full_stall: Duration,
-    /// `max.connections`; Kafka's default of two thousand million is no limit, so ours is 10000.
-    pub connections_max: usize,
-    /// `max.connections.per.ip`.
-    pub connections_per_address_max: usize,
+    /// `max.connections`, Kafka's default of two thousand million being no limit, so that ours is 10000;
+    /// `max.connections.per.ip`, `max.connections.per.ip.overrides`.
+    pub connections: Bounds,
     /// `max.incremental.fetch.session.cache.slots`.
     pub fetch_sessions_max: usize,
     /// `fetch.max.bytes`: bytes of records in one fetch response.
@@ -51,8 +52,16 @@ impl Limits {
             idle: config.millis_or("connections.max.idle.ms", Duration::from_secs(600)),
             stall: config.millis_or("millrace.kafka.frame.stall.ms", Duration::from_secs(30)),
             full_stall: config.millis_or("millrace.kafka.full.stall.ms", Duration::from_secs(5)),
-            connections_max: config.setting_or("max.connections", 10_000),
-            connections_per_address_max: config.setting_or("max.connections.per.ip", usize::MAX),
+            connections: Bounds {
+                total_max: config.setting_or("max.connections", 10_000),
+                per_address_max: config.setting_or("max.connections.per.ip", usize::MAX),
+                overrides: Bounds::overrides(
+                    config
+                        .setting("max.connections.per.ip.overrides")
+                        .unwrap_or_default(),
+                )
+                .unwrap_or_default(),
+            },
             fetch_sessions_max: config
                 .setting_or("max.incremental.fetch.session.cache.slots", 1_000),
             fetch_bytes_max: config.setting_or("fetch.max.bytes", 57_671_680),

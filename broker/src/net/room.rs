@@ -19,7 +19,7 @@ const PROGRESS_BYTES: usize = 64 << 10;
 /// is let in beyond it.
 #[derive(Debug)]
 pub struct Room {
-    bytes_max: usize,
+    bytes_max: AtomicUsize,
     used: AtomicUsize,
     /// Somebody was let in though the room is full.
     beyond: AtomicBool,
@@ -49,7 +49,7 @@ pub struct Progress {
 impl Room {
     pub fn new(bytes_max: usize) -> Arc<Self> {
         Arc::new(Self {
-            bytes_max,
+            bytes_max: AtomicUsize::new(bytes_max),
             used: AtomicUsize::new(0),
             beyond: AtomicBool::new(false),
             turn: Mutex::new(()),
@@ -71,12 +71,21 @@ impl Room {
     }
 
     pub fn free_bytes(&self) -> usize {
-        self.bytes_max
+        self.bytes_max()
             .saturating_sub(self.used.load(Ordering::Acquire))
     }
 
     pub fn bytes_max(&self) -> usize {
-        self.bytes_max
+        self.bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Sets another bound. What is claimed beyond a lower one stays until it is given back.
+    pub fn resize(&self, bytes_max: usize) {
+        self.bytes_max.store(bytes_max, Ordering::Relaxed);
+        self.freed.notify_one();
+        if self.is_full() {
+            self.filled.notify_waiters();
+        }
     }
 
     /// Waits until the room is full.
@@ -133,13 +142,15 @@ impl Claim {
         if bytes > self.bytes {
             let more = bytes - self.bytes;
             let before = room.used.fetch_add(more, Ordering::AcqRel);
-            if before < room.bytes_max && before + more >= room.bytes_max {
+            let bytes_max = room.bytes_max();
+            if before < bytes_max && before + more >= bytes_max {
                 room.filled.notify_waiters();
             }
         } else {
             let less = self.bytes - bytes;
             let before = room.used.fetch_sub(less, Ordering::AcqRel);
-            let freed = before >= room.bytes_max && before - less < room.bytes_max;
+            let bytes_max = room.bytes_max();
+            let freed = before >= bytes_max && before - less < bytes_max;
             let leaves = bytes == 0 && std::mem::take(&mut self.beyond);
             if leaves {
                 room.beyond.store(false, Ordering::Release);

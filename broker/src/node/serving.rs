@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::Sockets;
+use super::{Sockets, reconfigure};
 use crate::coordinator::{self, Coordinators};
 use crate::partition::{self, Partitions};
 use crate::peer::Mesh;
@@ -92,6 +92,12 @@ impl Serving {
             fronts.spawn(kafka::serve(listener, Arc::clone(&kafka)));
         }
         let amqp = telemetry.register_named(|registry| {
+        let changes = reconfigure::Reconfigured {
+            config: Arc::clone(&config),
+            kafka: Arc::clone(&kafka),
+            partitions: partitions.tuner(),
+        };
+        fronts.spawn(changes.follow(metadata.watch(), stop.clone()));
             amqp::Front::new(&config, metadata.clone(), queues.clone(), mesh, registry)
         })?;
         fronts.spawn(amqp::serve(

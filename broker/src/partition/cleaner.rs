@@ -1,7 +1,7 @@
 //! Threads that compact logs, the one with the largest new part first.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     io,
     sync::{
         Arc,
@@ -49,22 +49,48 @@ struct State {
     /// Logs that a thread is at. One that was stopped ends later than its log may be opened and compacted
     /// anew, and two write the same files.
     busy: HashSet<TopicPartition>,
+    /// Threads that there should be, and those that there are, by number.
+    wanted: usize,
+    alive: BTreeSet<usize>,
+    /// Bytes of keys that all threads hold together.
+    keys_bytes_max: usize,
     closed: bool,
 }
 
 struct Payloads;
 
 impl Cleaner {
-    /// `keys_bytes_max`: memory of each thread for keys.
+    /// `keys_bytes_max`: memory for keys of all threads together.
     pub(super) fn start(threads: usize, keys_bytes_max: usize) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
-        for number in 0..threads {
-            let queue = queue.clone();
-            threads::spawn(format!("log-cleaner-{number}"), move || {
-                queue.work(keys_bytes_max);
-            })?;
+        let cleaner = Self(Arc::new(Owner(Arc::new(Queue::default()))));
+        cleaner.resize(threads, keys_bytes_max)?;
+        Ok(cleaner)
+    }
+
+    /// Has so many threads with so much memory from now on. One that is at a log finishes it first.
+    pub(super) fn resize(&self, threads: usize, keys_bytes_max: usize) -> io::Result<()> {
+        let queue = &self.0.0;
+        let missing: Vec<usize> = {
+            let mut state = queue.state.lock();
+            state.wanted = threads;
+            state.keys_bytes_max = keys_bytes_max;
+            let missing = (0..threads).filter(|number| !state.alive.contains(number));
+            let missing: Vec<usize> = missing.collect();
+            state.alive.extend(&missing);
+            missing
+        };
+        queue.filled.notify_all();
+        for (n, number) in missing.iter().copied().enumerate() {
+            let worker = queue.clone();
+            threads::spawn(format!("log-cleaner-{number}"), move || worker.work(number))
+                .inspect_err(|_| {
+                    let mut state = queue.state.lock();
+                    for unborn in missing.iter().skip(n) {
+                        state.alive.remove(unborn);
+                    }
+                })?;
         }
-        Ok(Self(Arc::new(Owner(queue))))
+        Ok(())
     }
 
     /// At most one compaction of a log is pending at a time, which bounds the queue by the number of
@@ -77,8 +103,8 @@ impl Cleaner {
 }
 
 impl Queue {
-    fn work(&self, keys_bytes_max: usize) {
-        while let Some(pending) = self.next() {
+    fn work(&self, number: usize) {
+        while let Some((pending, keys_bytes_max)) = self.next(number) {
             // One that was stopped while it waited touches nothing, and ends as every other does.
             let stopped = pending.stop.load(Ordering::Relaxed);
             let means = Means {
@@ -102,10 +128,12 @@ impl Queue {
         }
     }
 
-    fn next(&self) -> Option<Pending> {
+    /// The next log and the memory for its keys; `None` when this thread is not wanted any more.
+    fn next(&self, number: usize) -> Option<(Pending, usize)> {
         let mut state = self.state.lock();
         loop {
-            if state.closed {
+            if state.closed || number >= state.wanted {
+                state.alive.remove(&number);
                 return None;
             }
             let dirtiest = state
@@ -121,7 +149,7 @@ impl Queue {
             if let Some(i) = dirtiest {
                 let pending = state.pending.swap_remove(i);
                 state.busy.insert(pending.partition);
-                return Some(pending);
+                return Some((pending, state.keys_bytes_max / state.wanted.max(1)));
             }
             self.filled.wait(&mut state);
         }

@@ -41,6 +41,7 @@ use super::{
     settings::Settings,
     sync::Syncers,
     threads,
+    tuning::Tuning,
 };
 
 /// What a driver is asked to do.
@@ -147,6 +148,7 @@ pub(super) struct Context {
     pub proposals: Proposals,
     pub syncers: Syncers,
     pub cleaner: Cleaner,
+    pub tuning: Arc<Tuning>,
     pub metrics: Metrics,
     pub inflaters: Pool,
     pub room: Arc<tokio::sync::Semaphore>,
@@ -224,7 +226,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
     let now_ms = context.clock.now_ms();
     let mut driver = Driver {
         sweep_at_ms: now_ms + context.config.sweep_ms,
-        compact_at_ms: now_ms.saturating_add(context.config.compact_every_ms),
+        compact_at_ms: now_ms.saturating_add(context.tuning.compact_every_ms()),
         context,
         mailbox,
         hosted: HashMap::new(),
@@ -446,7 +448,7 @@ impl Driver {
             }
         }
         if now_ms >= self.compact_at_ms {
-            self.compact_at_ms = now_ms.saturating_add(self.context.config.compact_every_ms);
+            self.compact_at_ms = now_ms.saturating_add(self.context.tuning.compact_every_ms());
             for hosted in self.hosted.values_mut() {
                 if hosted.settings().topic().compact {
                     hosted.compact(now_ms);

@@ -26,9 +26,17 @@ pub(crate) fn all_cores(work: impl Future<Output = Result<()>>) -> Result<()> {
 /// Log lines on standard error: `RUST_LOG` chooses, else `default`.
 pub(crate) fn log(default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let directives = filter.to_string();
+    let builder = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(false)
-        .init();
+        .with_env_filter(filter)
+        .with_filter_reloading();
+    let reload = builder.reload_handle();
+    builder.init();
+    let set = move |directives: &str| {
+        let filter = EnvFilter::try_new(directives).map_err(|error| error.to_string())?;
+        reload.reload(filter).map_err(|error| error.to_string())
+    };
+    broker::telemetry::levels::install(&directives, Box::new(set));
 }

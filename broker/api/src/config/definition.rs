@@ -17,6 +17,8 @@ pub struct Definition {
     pub update_mode: UpdateMode,
     /// Not shown to clients.
     pub internal: bool,
+    /// Shown to clients only where somebody set it.
+    pub shown_when_set: bool,
 }
 
 /// Type of a value. `Int`, `Short` and `Long` differ in range only.
@@ -73,6 +75,7 @@ impl Definition {
             },
             update_mode,
             internal: internal == "yes",
+            shown_when_set: internal == "when set",
         }
     }
 
@@ -92,10 +95,18 @@ impl Definition {
         self.kind
             .check(value)
             .and_then(|()| self.rule.check(value))
-            .map_err(|reason| Refused::Value {
-                name: self.name.to_owned(),
-                value: value.to_owned(),
-                reason,
+            .map_err(|reason| {
+                let (value, reason) = match self.rule {
+                    Rule::ThrottledReplicas => {
+                        (format!("[{value}]"), format!("{} {reason}", self.name))
+                    }
+                    _ => (self.kind.shown(value), reason),
+                };
+                Refused::Value {
+                    name: self.name.to_owned(),
+                    value,
+                    reason,
+                }
             })
     }
 }
@@ -139,6 +150,22 @@ impl Kind {
             Self::List => 7,
             Self::Class => 8,
             Self::Password => 9,
+        }
+    }
+
+    /// A number may be stored with blanks around it, and is told without them.
+    pub(super) fn tidy(self, value: String) -> String {
+        match self {
+            Self::Short | Self::Int | Self::Long | Self::Double => value.trim().to_owned(),
+            _ => value,
+        }
+    }
+
+    /// A refused value as Kafka writes it: numbers with a fraction as Java does.
+    fn shown(self, value: &str) -> String {
+        match (self, value.trim().parse::<f64>()) {
+            (Self::Double, Ok(number)) => format!("{number:?}"),
+            _ => value.to_owned(),
         }
     }
 

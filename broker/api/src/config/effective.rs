@@ -57,39 +57,47 @@ impl Layers<'_> {
 }
 
 impl Catalogue {
-    /// The value of `definition`, with where it comes from.
+    /// The value of `definition`, with where it comes from as Kafka tells it: what stands behind the first
+    /// key that it falls back to is named only where that one has a value.
     pub fn effective(&self, definition: &Definition, layers: Layers<'_>) -> Effective {
-        let mut found = Vec::new();
+        let behind = match definition.scope {
+            Scope::Broker => broker_synonyms(definition.name),
+            Scope::Topic | Scope::Group => definition.falls_back_to.clone(),
+        };
         let own = match definition.scope {
             Scope::Topic => Some(Source::Topic),
             Scope::Group => Some(Source::Group),
             Scope::Broker => None,
         };
-        if let Some(source) = own {
-            if let Some(value) = (layers.resource)(definition.name) {
-                found.push(Synonym {
+        let mut synonyms: Vec<Synonym> = own
+            .and_then(|source| {
+                Some(Synonym {
                     name: definition.name,
-                    value: Some(value),
+                    value: Some((layers.resource)(definition.name)?),
                     source,
-                });
-            }
-            for name in &definition.falls_back_to {
-                broker_layers(name, layers, &mut found);
-            }
-        } else {
-            for name in broker_synonyms(definition.name) {
-                broker_layers(name, layers, &mut found);
-            }
+                })
+            })
+            .into_iter()
+            .collect();
+        let found = found(&behind, layers);
+        let holds = synonyms
+            .first()
+            .or_else(|| nearest(&behind, &found))
+            .and_then(|holds| in_unit_of(definition.name, holds))
+            .or_else(|| definition.default.map(str::to_owned));
+        let first = behind.first().copied();
+        synonyms.extend(
+            found
+                .into_iter()
+                .skip_while(|synonym| Some(synonym.name) != first),
+        );
+        if definition.scope == Scope::Group && behind.is_empty() {
+            synonyms.extend(default_of(definition));
         }
-        push_default(definition, &mut found);
-        let (value, source) = match found.first() {
-            Some(first) => (in_unit_of(definition.name, first), first.source),
-            None => (None, Source::Default),
-        };
         Effective {
-            value,
-            source,
-            synonyms: found,
+            value: holds.map(|value| definition.kind.tidy(value)),
+            source: synonyms.first().map_or(Source::Default, |s| s.source),
+            synonyms,
         }
     }
 
@@ -103,7 +111,6 @@ impl Catalogue {
 fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
     match name {
         "log.retention.ms" => vec![name, "log.retention.minutes", "log.retention.hours"],
-        "log.retention.minutes" => vec![name, "log.retention.hours"],
         "log.roll.ms" => vec![name, "log.roll.hours"],
         "log.roll.jitter.ms" => vec![name, "log.roll.jitter.hours"],
         "log.flush.interval.ms" => vec![name, "log.flush.scheduler.interval.ms"],
@@ -111,41 +118,41 @@ fn broker_synonyms(name: &'static str) -> Vec<&'static str> {
     }
 }
 
-fn broker_layers(name: &'static str, layers: Layers<'_>, found: &mut Vec<Synonym>) {
+/// Every value of the keys `names`: layer by layer, in each of them key by key, the defaults last.
+fn found(names: &[&'static str], layers: Layers<'_>) -> Vec<Synonym> {
     let in_order = [
         (layers.broker, Source::Broker),
         (layers.cluster, Source::Cluster),
         (layers.file, Source::File),
     ];
-    for (layer, source) in in_order {
-        if let Some(value) = layer(name) {
-            found.push(Synonym {
+    let set = in_order.into_iter().flat_map(|(layer, source)| {
+        names.iter().filter_map(move |name| {
+            Some(Synonym {
                 name,
-                value: Some(value),
+                value: Some(layer(name)?),
                 source,
-            });
-        }
-    }
+            })
+        })
+    });
+    let defaults = names
+        .iter()
+        .filter_map(|name| default_of(catalogue(Scope::Broker).get(name)?));
+    set.chain(defaults).collect()
 }
 
-/// The default is listed under the last broker key that has one, as Kafka does.
-fn push_default(definition: &Definition, found: &mut Vec<Synonym>) {
-    let behind = match definition.scope {
-        Scope::Broker => broker_synonyms(definition.name),
-        Scope::Topic | Scope::Group => definition.falls_back_to.clone(),
-    };
-    let fallback = behind.iter().rev().find_map(|name| {
-        let value = catalogue(Scope::Broker).get(name)?.default?;
-        Some((*name, value))
-    });
-    let default = fallback.or_else(|| Some((definition.name, definition.default?)));
-    if let Some((name, value)) = default {
-        found.push(Synonym {
-            name,
-            value: Some(value.to_owned()),
-            source: Source::Default,
-        });
-    }
+/// The value that holds: of the first key that has one, the nearest.
+fn nearest<'a>(names: &[&str], found: &'a [Synonym]) -> Option<&'a Synonym> {
+    names
+        .iter()
+        .find_map(|name| found.iter().find(|synonym| synonym.name == *name))
+}
+
+fn default_of(definition: &Definition) -> Option<Synonym> {
+    Some(Synonym {
+        name: definition.name,
+        value: Some(definition.default?.to_owned()),
+        source: Source::Default,
+    })
 }
 
 /// A value set under a key in hours or minutes, in milliseconds.

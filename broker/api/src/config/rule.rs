@@ -106,6 +106,13 @@ fn check_range(
     if or == Some(value) {
         return Ok(());
     }
+    if let (Some(min), Some(max), Some(or)) = (min, max, or)
+        && !(min..=max).contains(&value)
+    {
+        return Err(format!(
+            "Value must be between {min} and {max} or equal to {or}"
+        ));
+    }
     if let Some(min) = min
         && (value < min || value.is_nan())
     {
@@ -175,5 +182,5 @@ fn check_throttled(value: &str) -> Result<(), String> {
     if value.trim() == "*" || items(value).all(pair) {
         return Ok(());
     }
-    Err("Must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],...".to_owned())
+    Err("must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],...".to_owned())
 }

@@ -1,54 +1,64 @@
 //! `AlterConfigs`, which states all of a resource's values, and `IncrementalAlterConfigs`, which
 //! states changes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use api::config::{Kind, catalogue};
+use api::config::{Kind, Scope, catalogue};
 use kafka_wire::messages::{alter_configs, incremental_alter_configs};
 use kafka_wire::{ErrorCode, Str, Versions};
 use machine::metadata::command::Command;
+use machine::metadata::image::ConfigResource;
+use model::BrokerId;
 
-use super::{Resource, check, check_dynamic, resource};
+use super::resource_type::{BROKER, BROKER_LOGGER, GROUP, TOPIC};
+use super::{Change, Resource, broker, check, group, items, loggers, topic};
 use crate::config::effective::with_layers;
-use crate::kafka::Front;
 use crate::kafka::dispatch::{Answer, Call, Serve};
-use crate::kafka::topics::{Failure, submit};
+use crate::kafka::topics::{Failure, check_name, submit};
+use crate::kafka::{Front, directory};
 
 /// Neither request carries a timeout; this is Kafka's default for admin calls.
 const TIMEOUT_MS: i32 = 60_000;
 
 /// What to do with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     Set,
     Delete,
     Append,
     Subtract,
 }
 
-/// `None` removes the key.
-type Change = (String, Option<String>);
+/// One key as a request names it.
+pub(super) struct Edit {
+    pub(super) name: Str,
+    pub(super) operation: Operation,
+    pub(super) value: Option<Str>,
+}
 
 impl Serve for alter_configs::Request {
     const OFFERED: Versions = Versions::new(0, 2);
 
     async fn serve(self, call: Call) -> Answer<alter_configs::Response> {
-        let mut seen = HashSet::new();
+        let named = self.resources.iter();
+        let twice = twice(named.map(|wanted| (wanted.resource_type, &wanted.resource_name)));
         let mut responses = Vec::with_capacity(self.resources.len());
-        for wanted in self.resources {
-            let first = seen.insert((wanted.resource_type, wanted.resource_name.clone()));
+        for wanted in &self.resources {
+            let front = &call.front;
+            let name = &wanted.resource_name;
             let altered = async {
-                once(first)?;
-                let target = resource(&call.front, wanted.resource_type, &wanted.resource_name)?;
-                let changes = replacement(&call.front, &target, &wanted.configs)?;
-                apply(&call.front, target, changes, self.validate_only).await
+                once(&twice, wanted.resource_type, name)?;
+                let edits = stated(&wanted.configs)?;
+                let target = target(front, wanted.resource_type, name)?;
+                let edits = replacing(front, &target, edits);
+                apply(front, target, edits, self.validate_only).await
             };
             let (code, error_message) = outcome(altered.await);
             responses.push(alter_configs::AlterConfigsResourceResponse {
                 error_code: code.code(),
                 error_message,
                 resource_type: wanted.resource_type,
-                resource_name: wanted.resource_name,
+                resource_name: name.clone(),
             });
         }
         alter_configs::Response {
@@ -63,22 +73,27 @@ impl Serve for incremental_alter_configs::Request {
     const OFFERED: Versions = Versions::new(0, 1);
 
     async fn serve(self, call: Call) -> Answer<incremental_alter_configs::Response> {
-        let mut seen = HashSet::new();
+        let named = self.resources.iter();
+        let twice = twice(named.map(|wanted| (wanted.resource_type, &wanted.resource_name)));
         let mut responses = Vec::with_capacity(self.resources.len());
-        for wanted in self.resources {
-            let first = seen.insert((wanted.resource_type, wanted.resource_name.clone()));
+        for wanted in &self.resources {
+            let front = &call.front;
+            let name = &wanted.resource_name;
             let altered = async {
-                once(first)?;
-                let target = resource(&call.front, wanted.resource_type, &wanted.resource_name)?;
-                let changes = changes(&call.front, &target, &wanted.configs)?;
-                apply(&call.front, target, changes, self.validate_only).await
+                once(&twice, wanted.resource_type, name)?;
+                let edits = edits(&wanted.configs)?;
+                if wanted.resource_type == BROKER_LOGGER {
+                    return loggers::alter(front, name, &edits, self.validate_only);
+                }
+                let target = target(front, wanted.resource_type, name)?;
+                apply(front, target, edits, self.validate_only).await
             };
             let (code, error_message) = outcome(altered.await);
             responses.push(incremental_alter_configs::AlterConfigsResourceResponse {
                 error_code: code.code(),
                 error_message,
                 resource_type: wanted.resource_type,
-                resource_name: wanted.resource_name,
+                resource_name: name.clone(),
             });
         }
         incremental_alter_configs::Response {
@@ -89,8 +104,18 @@ impl Serve for incremental_alter_configs::Request {
     }
 }
 
-fn once(first: bool) -> Result<(), Failure> {
-    if first {
+/// Resources that a request names more than once: none of them is altered.
+fn twice<'a>(named: impl Iterator<Item = (i8, &'a Str)>) -> HashSet<(i8, Str)> {
+    let mut counts: HashMap<(i8, Str), usize> = HashMap::new();
+    for (kind, name) in named {
+        *counts.entry((kind, name.clone())).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > 1);
+    counts.into_keys().collect()
+}
+
+fn once(twice: &HashSet<(i8, Str)>, kind: i8, name: &Str) -> Result<(), Failure> {
+    if !twice.contains(&(kind, name.clone())) {
         return Ok(());
     }
     Err(Failure::new(
@@ -106,12 +131,54 @@ fn outcome(altered: Result<(), Failure>) -> (ErrorCode, Option<Str>) {
     }
 }
 
+/// The resource that a request alters, if it may be altered here.
+fn target(front: &Front, kind: i8, name: &str) -> Result<Resource, Failure> {
+    let refused = |text: String| Err(Failure::new(ErrorCode::InvalidRequest, text));
+    match kind {
+        TOPIC if name.is_empty() => refused("Default topic resources are not allowed.".into()),
+        TOPIC => {
+            check_name(name)?;
+            if directory::topic_named(&front.metadata.image(), name).is_none() {
+                return Err(Failure::new(
+                    ErrorCode::UnknownTopicOrPartition,
+                    format!("The topic '{name}' does not exist."),
+                ));
+            }
+            Ok(Resource::topic(name))
+        }
+        BROKER if name.is_empty() => Ok(Resource::broker(ConfigResource::BrokerDefault)),
+        // What a broker can do is known there only.
+        BROKER => match name.parse() {
+            Ok(id) if BrokerId(id) == front.config.node_id => {
+                Ok(Resource::broker(ConfigResource::Broker(BrokerId(id))))
+            }
+            Ok(id) => refused(format!(
+                "Unexpected broker id, expected {}, but received {id}",
+                front.config.node_id
+            )),
+            Err(_) => refused(format!("Node id must be an integer, but it is: {name}")),
+        },
+        GROUP if name.is_empty() => refused("Default group resources are not allowed.".into()),
+        GROUP => Ok(Resource::group(name)),
+        _ => refused(format!("Unknown resource type {kind}")),
+    }
+}
+
 async fn apply(
     front: &Front,
     target: Resource,
-    changes: Vec<Change>,
+    edits: Vec<Edit>,
     validate_only: bool,
 ) -> Result<(), Failure> {
+    let changes = edits
+        .into_iter()
+        .map(|edit| change(front, &target, edit))
+        .collect::<Result<Vec<_>, _>>()?;
+    match target.scope {
+        Scope::Broker => broker::check(front, &target.id, &changes)?,
+        Scope::Topic => topic::check(front, &target.id, &changes)?,
+        Scope::Group => group::check(front, &changes)?,
+    }
     if changes.is_empty() {
         return Ok(());
     }
@@ -124,58 +191,46 @@ async fn apply(
         .map(drop)
 }
 
-/// Every key that is stated is set, every other one removed.
-fn replacement(
-    front: &Front,
-    target: &Resource,
-    stated: &[alter_configs::AlterableConfig],
-) -> Result<Vec<Change>, Failure> {
-    let image = front.metadata.image();
-    let present = image.configs.get(&target.id);
-    let mut changes: Vec<Change> = present
-        .into_iter()
-        .flat_map(|configs| configs.keys())
-        .filter(|key| !stated.iter().any(|config| *config.name == ***key))
-        .map(|key| (key.to_string(), None))
-        .collect();
-    for config in stated {
-        let value = config.value.as_ref().ok_or_else(|| null(&config.name))?;
-        check_dynamic(&target.id, &config.name)?;
-        check(target.scope, &config.name, value)?;
-        changes.push((config.name.to_string(), Some(value.to_string())));
-    }
-    Ok(changes)
+fn stated(configs: &[alter_configs::AlterableConfig]) -> Result<Vec<Edit>, Failure> {
+    let edits = configs.iter().map(|config| Edit {
+        name: config.name.clone(),
+        operation: Operation::Set,
+        value: config.value.clone(),
+    });
+    whole(edits.collect())
 }
 
-fn changes(
-    front: &Front,
-    target: &Resource,
-    stated: &[incremental_alter_configs::AlterableConfig],
-) -> Result<Vec<Change>, Failure> {
-    let mut seen = HashSet::new();
-    stated
-        .iter()
-        .map(|config| {
-            if !seen.insert(config.name.clone()) {
-                return Err(Failure::new(
-                    ErrorCode::InvalidRequest,
-                    format!("Error due to duplicate config keys: {}", config.name),
-                ));
-            }
-            let operation = operation(config.config_operation)?;
-            check_dynamic(&target.id, &config.name)?;
-            if operation == Operation::Delete {
-                return Ok((config.name.to_string(), None));
-            }
-            let value = config.value.as_ref().ok_or_else(|| null(&config.name))?;
-            let value = match operation {
-                Operation::Set | Operation::Delete => value.to_string(),
-                _ => edited(front, target, &config.name, value, operation)?,
-            };
-            check(target.scope, &config.name, &value)?;
-            Ok((config.name.to_string(), Some(value)))
+fn edits(configs: &[incremental_alter_configs::AlterableConfig]) -> Result<Vec<Edit>, Failure> {
+    let edits = configs.iter().map(|config| {
+        Ok(Edit {
+            name: config.name.clone(),
+            operation: operation(config.config_operation)?,
+            value: config.value.clone(),
         })
-        .collect()
+    });
+    whole(edits.collect::<Result<_, Failure>>()?)
+}
+
+/// Every key is named once, and has a value if it is to have one.
+fn whole(edits: Vec<Edit>) -> Result<Vec<Edit>, Failure> {
+    let refused = |text: String| Err(Failure::new(ErrorCode::InvalidRequest, text));
+    let mut seen = HashSet::new();
+    if !edits.iter().all(|edit| seen.insert(&edit.name)) {
+        return refused("Error due to duplicate config keys".to_owned());
+    }
+    let lacking = |edit: &&Edit| edit.value.is_none() && edit.operation != Operation::Delete;
+    let lacking: Vec<&str> = edits
+        .iter()
+        .filter(lacking)
+        .map(|edit| &*edit.name)
+        .collect();
+    if !lacking.is_empty() {
+        return refused(format!(
+            "Null value not supported for : {}",
+            lacking.join(",")
+        ));
+    }
+    Ok(edits)
 }
 
 fn operation(code: i8) -> Result<Operation, Failure> {
@@ -186,16 +241,41 @@ fn operation(code: i8) -> Result<Operation, Failure> {
         3 => Ok(Operation::Subtract),
         _ => Err(Failure::new(
             ErrorCode::InvalidRequest,
-            format!("Unknown operation type {code}"),
+            format!("Unknown operations type {code}"),
         )),
     }
 }
 
-fn null(name: &str) -> Failure {
-    Failure::new(
-        ErrorCode::InvalidRequest,
-        format!("Null value not supported for : {name}"),
-    )
+/// Every key that is set and not stated is removed.
+fn replacing(front: &Front, target: &Resource, mut edits: Vec<Edit>) -> Vec<Edit> {
+    let image = front.metadata.image();
+    let present = image.configs.get(&target.id);
+    let removed: Vec<Edit> = present
+        .into_iter()
+        .flat_map(|configs| configs.keys())
+        .filter(|key| !edits.iter().any(|edit| *edit.name == ***key))
+        .map(|key| Edit {
+            name: Str::from(&**key),
+            operation: Operation::Delete,
+            value: None,
+        })
+        .collect();
+    edits.extend(removed);
+    edits
+}
+
+fn change(front: &Front, target: &Resource, edit: Edit) -> Result<Change, Failure> {
+    let name = edit.name.to_string();
+    let value = edit.value.unwrap_or_default();
+    let value = match edit.operation {
+        Operation::Delete => return Ok((name, None)),
+        Operation::Set => value.to_string(),
+        operation => edited(front, target, &name, &value, operation)?,
+    };
+    if target.scope != Scope::Broker {
+        check(target.scope, &name, &value)?;
+    }
+    Ok((name, Some(value)))
 }
 
 /// The list that holds now, with the items of `value` added or taken out.
@@ -210,38 +290,34 @@ fn edited(
         .get(name)
         .is_some_and(|definition| definition.kind == Kind::List);
     if !is_list {
-        let verb = match operation {
-            Operation::Append => "APPEND to",
-            _ => "SUBTRACT from",
+        let word = match operation {
+            Operation::Append => "append",
+            _ => "subtract",
         };
-        return Err(Failure::new(
-            ErrorCode::InvalidConfig,
-            format!("Can't {verb} key {name} because its type is not LIST."),
-        ));
+        let text = match target.scope {
+            Scope::Broker => {
+                format!("Config value {word} is not allowed for config key: {name}")
+            }
+            _ => format!(
+                "Can't {} to key {name} because its type is not LIST.",
+                word.to_uppercase()
+            ),
+        };
+        return Err(Failure::new(ErrorCode::InvalidConfig, text));
     }
-    let now = current(front, target, name);
-    let mut items: Vec<&str> = items(&now).collect();
-    for item in self::items(value) {
-        let present = items.contains(&item);
+    let image = front.metadata.image();
+    let now = with_layers(&front.config, &image, &target.id, |layers| {
+        catalogue(target.scope).value(name, layers)
+    });
+    let now = now.unwrap_or_default();
+    let mut list: Vec<&str> = items(&now).collect();
+    for item in items(value) {
+        let present = list.contains(&item);
         match operation {
-            Operation::Append if !present => items.push(item),
-            Operation::Subtract => items.retain(|known| *known != item),
+            Operation::Append if !present => list.push(item),
+            Operation::Subtract => list.retain(|known| *known != item),
             _ => {}
         }
     }
-    Ok(items.join(","))
-}
-
-fn items(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-}
-
-fn current(front: &Front, target: &Resource, name: &str) -> String {
-    let image = front.metadata.image();
-    let value = with_layers(&front.config, &image, &target.id, |layers| {
-        catalogue(target.scope).value(name, layers)
-    });
-    value.unwrap_or_default()
+    Ok(list.join(","))
 }

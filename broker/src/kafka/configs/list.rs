@@ -1,10 +1,10 @@
 //! `ListConfigResources`: what has configs (KIP-1142).
 
 use kafka_wire::messages::list_config_resources::{ConfigResource as Line, Request, Response};
-use kafka_wire::{Str, Versions};
+use kafka_wire::{ErrorCode, Str, Versions};
 use machine::metadata::image::ConfigResource;
 
-use super::resource_type::{BROKER, BROKER_LOGGER, GROUP, TOPIC};
+use super::resource_type::{BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC};
 use crate::kafka::directory;
 use crate::kafka::dispatch::{Answer, Call, Serve};
 
@@ -15,6 +15,14 @@ impl Serve for Request {
         // Version 0 lists client metrics subscriptions, of which there are none.
         if call.version == 0 {
             return Response::default().into();
+        }
+        let known = [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP];
+        if !self.resource_types.iter().all(|kind| known.contains(kind)) {
+            return Response {
+                error_code: ErrorCode::UnsupportedVersion.code(),
+                ..Response::default()
+            }
+            .into();
         }
         let image = call.front.metadata.image();
         let asked =

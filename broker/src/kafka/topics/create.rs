@@ -75,6 +75,7 @@ async fn create(
     let assignment = assignment(front, &topic)?;
     let (num_partitions, replication_factor) = counts(&assignment);
     let given = configs(&topic)?;
+    configs::check_together(front, &topic.name, &given)?;
     let id = TopicId(Uuid::new_v4());
     let command = Command::CreateTopic {
         name: topic.name.to_string(),

@@ -155,7 +155,7 @@ async fn a_topic_is_created_described_grown_and_deleted() {
 
 #[tokio::test]
 async fn configs_change_one_by_one_and_tell_where_they_come_from() {
-    let (_server, mut client) = connect("log.retention.hours=1").await;
+    let (_server, mut client) = connect("log.retention.ms=3600000").await;
     assert_eq!(create(&mut client, vec![topic("t", 1, &[])]).await, [0]);
     let describe = describe_configs::Request {
         resources: vec![describe_configs::DescribeConfigsResource {
@@ -189,7 +189,11 @@ async fn configs_change_one_by_one_and_tell_where_they_come_from() {
     let line = &after.results[0].configs[0];
     assert_eq!(line.value, Some(Str::from_static("5000")));
     assert_eq!(line.config_source, 1);
-    assert_eq!(line.synonyms.len(), 3);
+    assert_eq!(
+        line.synonyms.len(),
+        3,
+        "own, file, default of log.retention.hours"
+    );
 
     let bad = client.call(1, &alter(0, Some("-7"))).await;
     assert_eq!(bad.responses[0].error_code, ErrorCode::InvalidConfig.code());

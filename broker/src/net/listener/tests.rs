@@ -28,7 +28,11 @@ async fn a_connection_over_the_limit_is_closed_and_draining_waits_for_the_rest()
     let end = stop.child_token();
     let accepting = tokio::spawn(accept(
         listener,
-        Connections::new(1, 1),
+        Connections::new(crate::net::Bounds {
+            total_max: 1,
+            per_address_max: 1,
+            ..crate::net::Bounds::default()
+        }),
         stop.clone(),
         move |stream, _| {
             let end = end.clone();

@@ -201,7 +201,7 @@ impl Hosted {
     /// The look that every replica gets once in the retention interval.
     pub(super) fn sweep(&mut self, now_ms: i64) {
         let wall_ms = clock::wall_ms();
-        let expired_ms = wall_ms - self.context.config.producers_expire_ms;
+        let expired_ms = wall_ms - self.context.tuning.producers_expire_ms();
         self.local.sweep(now_ms, wall_ms, expired_ms);
         self.publish();
     }
