@@ -31,6 +31,7 @@ mod metadata;
 mod offsets;
 mod produce;
 mod quorum;
+mod quotas;
 mod reassignments;
 mod replicas;
 mod topics;
@@ -38,13 +39,14 @@ mod unregister_broker;
 
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
 use arc_swap::ArcSwap;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::coordinator::Coordinators;
 use crate::net::{self, Connections, Room};
 use crate::partition::Roster;
+use crate::telemetry::Telemetry;
 use crate::{Config, metadata as cluster_metadata};
 
 pub use limits::Limits;
@@ -59,6 +61,7 @@ pub struct Front {
     producer_ids: init_producer_id::ProducerIds,
     fetch_sessions: fetch::Sessions,
     creations: topics::Creations,
+    quotas: quotas::Quotas,
     /// For requests, from their first byte until they are answered.
     requests: Arc<Room>,
     /// For replies, until their clients have taken them.
@@ -83,6 +86,7 @@ impl Front {
             connections: Connections::new(limits.connections.clone()),
             fetch_sessions: fetch::Sessions::new(limits.fetch_sessions_max),
             creations: topics::Creations::default(),
+            quotas: quotas::Quotas::new(&config),
             producer_ids: init_producer_id::ProducerIds::default(),
             config,
             limits: ArcSwap::from_pointee(limits),
@@ -103,6 +107,11 @@ impl Front {
         self.replies.resize(limits.reply_bytes_max);
         self.connections.bound(limits.connections.clone());
         self.limits.store(Arc::new(limits));
+    }
+
+    /// Puts the metrics of the front in.
+    pub fn register(&self, telemetry: &Telemetry) {
+        self.quotas.register(telemetry);
     }
 
     /// Connections open now.

@@ -40,6 +40,9 @@ pub trait Message: Sized + Default + PartialEq + std::fmt::Debug {
     /// Appends the message to `w`, which remembers the first value this version has no room for.
     fn encode(&self, w: &mut Writer, version: i16);
 
+    /// Sets for how many milliseconds the client was or will be throttled, in a response that can say so.
+    fn set_throttle_time_ms(&mut self, _ms: i32) {}
+
     /// Decodes a whole buffer.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub mod group;
 pub mod metadata;
 pub mod placement;
 pub mod queue;
+pub mod quota;
 pub mod replica;
 pub mod routing;
 pub mod value;

@@ -13,6 +13,7 @@ pub mod command;
 mod config;
 pub mod image;
 mod partition;
+pub mod quota;
 mod reassignment;
 mod restart;
 pub mod submission;
@@ -115,6 +116,7 @@ impl Image {
                 ttl_ms,
             } => restart::grant(self, broker, &holder, token, ttl_ms, now_ms),
             Command::ReleaseRestartPermit { token } => restart::release(self, token),
+            Command::AlterQuotas { entity, changes } => Ok(quota::alter(self, entity, changes)),
             Command::AdoptUncleanDefault { enabled } => partition::adopt_default(self, enabled),
             Command::ReassignPartitions {
                 partitions,

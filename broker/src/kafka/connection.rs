@@ -1,5 +1,8 @@
 //! One client connection: requests in, replies out in the order of the requests.
 //!
+//! A client that is over a quota gets its reply at once and is not read for the time that the reply names
+//! (KIP-219).
+//!
 //! Produce requests are served while earlier ones wait for their replicas, in order. Any other
 //! request waits until all before it are answered and holds back those behind it, which is what a
 //! Kafka broker does with every request: clients count on it.
@@ -20,7 +23,7 @@ use tokio::time::{Instant, sleep_until};
 use self::frames::{Frame, FrameError, Frames};
 use self::outbox::Outbox;
 use super::Front;
-use super::dispatch::{self, Client, Outcome, Ready};
+use super::dispatch::{self, Client, Outcome, Ready, Served};
 
 /// Reply bytes that may wait for the socket before another request is begun.
 const OUTBOX_BYTES_MAX: usize = 1 << 20;
@@ -44,6 +47,16 @@ enum Closed {
 
 /// Serves one client until either side is done.
 pub(super) async fn serve(mut stream: TcpStream, peer: SocketAddr, front: Arc<Front>) {
+    let address = peer.ip();
+    if let Some(wait) = front.quotas.connection(&front.metadata.image(), address) {
+        // Closed late, so that who comes again at once comes no faster.
+        tracing::debug!(%peer, "connection is one too many by quota");
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = front.stop.cancelled() => {}
+        }
+        return;
+    }
     // Replies are written whole, so waiting for more to send only adds delay.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "connection lost at once");
@@ -66,25 +79,37 @@ async fn converse(
     let mut pipeline = Pipeline::new(front.clone(), peer);
     let mut outbox = Outbox::new(&front.replies);
     let mut draining = false;
+    let mut muted_until = None;
     let mut last_active = Instant::now();
     let idle = sleep_until(last_active + limits.idle);
     tokio::pin!(idle);
     let mut unread = tokio::time::interval(limits.full_stall);
     unread.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        let may_read = !draining && pipeline.takes_more() && outbox.len() < OUTBOX_BYTES_MAX;
+        let may_read = !draining
+            && muted_until.is_none()
+            && pipeline.takes_more()
+            && outbox.len() < OUTBOX_BYTES_MAX;
         if !may_read {
             frames.rest();
         }
         tokio::select! {
             // Replies first: whatever is ready by now leaves in the same write.
             biased;
-            outcome = pipeline.next(), if !pipeline.is_empty() => match outcome {
-                Outcome::Reply(pieces, claim) => outbox.push(pieces, claim),
-                Outcome::Silent => {}
-                Outcome::Close => return Err(Closed::Unanswerable),
+            served = pipeline.next(), if !pipeline.is_empty() => {
+                if !served.mute.is_zero() {
+                    // A time beyond what the clock can name is for ever.
+                    let until = Instant::now().checked_add(served.mute);
+                    muted_until = muted_until.max(until.or_else(|| Some(Instant::now() + limits.idle)));
+                }
+                match served.outcome {
+                    Outcome::Reply(pieces, claim) => outbox.push(pieces, claim),
+                    Outcome::Silent => {}
+                    Outcome::Close => return Err(Closed::Unanswerable),
+                }
             },
             written = outbox.write(&mut writing), if !outbox.is_empty() => written?,
+            () = heard_again(muted_until), if muted_until.is_some() => muted_until = None,
             frame = frames.next(), if may_read => match frame? {
                 Some(frame) => pipeline.take(frame)?,
                 None => return Ok(()),
@@ -115,11 +140,19 @@ async fn converse(
     }
 }
 
+/// Waits for the end of a pause.
+async fn heard_again(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The requests of one connection that are being served, and the one that waits for them.
 struct Pipeline {
     front: Arc<Front>,
     client: Client,
-    serving: FuturesOrdered<BoxFuture<'static, (Outcome, usize)>>,
+    serving: FuturesOrdered<BoxFuture<'static, (Served, usize)>>,
     /// Everything in `serving` may run beside the next produce request.
     concurrent: bool,
     waiting: Option<(Ready, Frame)>,
@@ -130,7 +163,10 @@ impl Pipeline {
     fn new(front: Arc<Front>, peer: SocketAddr) -> Self {
         Self {
             front,
-            client: Client { peer },
+            client: Client {
+                peer,
+                request_bytes: 0,
+            },
             serving: FuturesOrdered::new(),
             concurrent: true,
             waiting: None,
@@ -166,21 +202,25 @@ impl Pipeline {
         self.concurrent = ready.is_concurrent();
         let len = frame.bytes.len();
         self.inflight_bytes += len;
-        let serving = ready.serve(self.front.clone(), self.client.clone());
+        let client = Client {
+            request_bytes: len,
+            ..self.client.clone()
+        };
+        let serving = ready.serve(self.front.clone(), client);
         self.serving.push_back(
             async move {
-                let outcome = serving.await;
+                let served = serving.await;
                 // The request's bytes count until its reply exists.
                 drop(frame);
-                (outcome, len)
+                (served, len)
             }
             .boxed(),
         );
     }
 
     /// The next outcome in order; waits for ever when nothing is served. Safe to cancel.
-    async fn next(&mut self) -> Outcome {
-        let Some((outcome, len)) = self.serving.next().await else {
+    async fn next(&mut self) -> Served {
+        let Some((served, len)) = self.serving.next().await else {
             return std::future::pending().await;
         };
         self.inflight_bytes -= len;
@@ -189,7 +229,7 @@ impl Pipeline {
         {
             self.begin(ready, frame);
         }
-        outcome
+        served
     }
 }
 

@@ -5,30 +5,34 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
 use kafka_wire::messages::{
-    alter_configs, alter_partition_reassignments, alter_replica_log_dirs, api_versions,
-    create_acls, create_partitions, create_topics, delete_acls, delete_groups, delete_records,
-    delete_topics, describe_acls, describe_cluster, describe_configs, describe_groups,
-    describe_log_dirs, describe_quorum, describe_topic_partitions, elect_leaders, fetch,
-    find_coordinator, heartbeat, incremental_alter_configs, init_producer_id, join_group,
-    leave_group, list_config_resources, list_groups, list_offsets, list_partition_reassignments,
-    metadata, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch, produce,
-    sync_group, unregister_broker,
+    alter_client_quotas, alter_configs, alter_partition_reassignments, alter_replica_log_dirs,
+    api_versions, create_acls, create_partitions, create_topics, delete_acls, delete_groups,
+    delete_records, delete_topics, describe_acls, describe_client_quotas, describe_cluster,
+    describe_configs, describe_groups, describe_log_dirs, describe_quorum,
+    describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
+    incremental_alter_configs, init_producer_id, join_group, leave_group, list_config_resources,
+    list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
+    offset_delete, offset_fetch, offset_for_leader_epoch, produce, sync_group, unregister_broker,
 };
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
 use super::Front;
+use super::quotas::{Charge, Mutations};
 use crate::net::Claim;
 
 /// Who asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) peer: SocketAddr,
+    /// Bytes of this request.
+    pub(crate) request_bytes: usize,
 }
 
 /// What a handler gets beside the request.
@@ -37,6 +41,24 @@ pub(crate) struct Call {
     pub(crate) version: i16,
     pub(crate) client: Client,
     pub(crate) client_id: Option<Str>,
+    /// The quotas of this client, if there are any.
+    pub(crate) charge: Option<Charge>,
+}
+
+impl Call {
+    /// Bytes that one fetch may answer by the client's quota.
+    pub(crate) fn fetch_bytes_max(&self) -> usize {
+        self.charge.as_ref().map_or(usize::MAX, |charge| {
+            charge.fetch_bytes_max(&self.front.quotas)
+        })
+    }
+
+    /// The quota of partitions created and deleted. From version `strict_from` on the client is refused
+    /// what is beyond it.
+    pub(crate) fn mutations(&self, strict_from: i16) -> Mutations<'_> {
+        let strict = self.version >= strict_from;
+        Mutations::new(&self.front.quotas, self.charge.as_ref(), strict)
+    }
 }
 
 /// What a handler answers.
@@ -120,6 +142,8 @@ const TABLE: &[Entry] = &[
     Entry::of::<incremental_alter_configs::Request>(),
     Entry::of::<alter_partition_reassignments::Request>(),
     Entry::of::<list_partition_reassignments::Request>(),
+    Entry::of::<describe_client_quotas::Request>(),
+    Entry::of::<alter_client_quotas::Request>(),
     Entry::of::<describe_quorum::Request>(),
     Entry::of::<describe_cluster::Request>(),
     Entry::of::<unregister_broker::Request>(),
@@ -147,7 +171,12 @@ pub(super) enum Refused {
     },
 }
 
-/// What became of a request.
+/// What became of a request, and for how long its client is not to be heard after it.
+pub(super) struct Served {
+    pub(super) outcome: Outcome,
+    pub(super) mute: Duration,
+}
+
 pub(super) enum Outcome {
     /// A whole frame, and the room it was given if it was.
     Reply(Vec<Bytes>, Option<Claim>),
@@ -155,7 +184,7 @@ pub(super) enum Outcome {
     Close,
 }
 
-type Start = Box<dyn FnOnce(Arc<Front>, Client) -> BoxFuture<'static, Outcome> + Send>;
+type Start = Box<dyn FnOnce(Arc<Front>, Client) -> BoxFuture<'static, Served> + Send>;
 
 /// A decoded request.
 pub(super) struct Ready {
@@ -168,7 +197,7 @@ impl Ready {
         self.concurrent
     }
 
-    pub(super) fn serve(self, front: Arc<Front>, client: Client) -> BoxFuture<'static, Outcome> {
+    pub(super) fn serve(self, front: Arc<Front>, client: Client) -> BoxFuture<'static, Served> {
         (self.start)(front, client)
     }
 }
@@ -210,34 +239,51 @@ async fn run<R: Serve>(
     header: RequestHeader,
     front: Arc<Front>,
     client: Client,
-) -> Outcome {
+) -> Served {
+    let image = front.metadata.image();
+    let charge = front.quotas.charge(&image, header.client_id.as_ref());
+    let request_bytes = client.request_bytes;
     let call = Call {
-        front,
+        front: front.clone(),
         version: header.version,
         client,
         client_id: header.client_id,
+        charge: charge.clone(),
     };
-    match request.serve(call).await {
-        Answer::Reply(response) => reply(
+    let (mut answer, mute) = match &charge {
+        None => (request.serve(call).await, Duration::ZERO),
+        Some(charge) => {
+            let answer = charge.timed(request.serve(call)).await;
+            match &answer {
+                _ if R::KEY == ApiKey::Produce => charge.produced(&front.quotas, request_bytes),
+                Answer::Counted(_, claim) => charge.fetched(&front.quotas, claim.bytes()),
+                _ => {}
+            }
+            (answer, charge.settle(&front.quotas))
+        }
+    };
+    if !mute.is_zero()
+        && let Answer::Reply(response) | Answer::Counted(response, _) = &mut answer
+    {
+        let ms = mute.as_millis();
+        response.set_throttle_time_ms(i32::try_from(ms).unwrap_or(i32::MAX));
+    }
+    let encoded = |response, claim| {
+        reply(
             R::KEY,
             header.version,
             header.correlation_id,
-            &response,
-            None,
-        ),
-        Answer::Counted(response, claim) => {
-            let claim = Some(claim);
-            reply(
-                R::KEY,
-                header.version,
-                header.correlation_id,
-                &response,
-                claim,
-            )
-        }
+            response,
+            claim,
+        )
+    };
+    let outcome = match answer {
+        Answer::Reply(response) => encoded(&response, None),
+        Answer::Counted(response, claim) => encoded(&response, Some(claim)),
         Answer::Silent => Outcome::Silent,
         Answer::Close => Outcome::Close,
-    }
+    };
+    Served { outcome, mute }
 }
 
 /// `ApiVersions` in a version from the future: the answer is version 0 and tells which there are
@@ -248,8 +294,9 @@ fn unsupported_api_versions(header: RequestHeader) -> Ready {
     Ready {
         concurrent: false,
         start: Box::new(move |_, _| {
-            let reply = reply(ApiKey::ApiVersions, 0, correlation_id, &response, None);
-            std::future::ready(reply).boxed()
+            let outcome = reply(ApiKey::ApiVersions, 0, correlation_id, &response, None);
+            let mute = Duration::ZERO;
+            std::future::ready(Served { outcome, mute }).boxed()
         }),
     }
 }

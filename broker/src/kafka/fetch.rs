@@ -52,11 +52,15 @@ impl Serve for Request {
             .wanted
             .iter()
             .map(|wanted| usize::try_from(wanted.from.partition_max_bytes).unwrap_or_default());
+        let by_quota = call.fetch_bytes_max();
         let terms = Terms {
-            min_bytes: usize::try_from(self.min_bytes).unwrap_or_default(),
+            min_bytes: usize::try_from(self.min_bytes)
+                .unwrap_or_default()
+                .min(by_quota),
             max_bytes: usize::try_from(self.max_bytes)
                 .unwrap_or_default()
                 .min(front.limits.load().fetch_bytes_max)
+                .min(by_quota)
                 .min(of_all.fold(0, usize::saturating_add)),
             patience: Duration::from_millis(u64::try_from(self.max_wait_ms).unwrap_or_default()),
             limit: if committed {

@@ -102,6 +102,21 @@ impl Client {
         response
     }
 
+    /// As [`Self::call`]; `None` when the broker closes the connection instead.
+    pub(super) async fn try_call<R: Request>(
+        &mut self,
+        version: i16,
+        request: &R,
+    ) -> Option<R::Response> {
+        let bytes = frame(R::KEY, version, 9, |w| request.encode(w, version));
+        self.0.write_all(&bytes).await.ok()?;
+        self.0.readable().await.ok()?;
+        if self.0.peek(&mut [0]).await.unwrap_or_default() == 0 {
+            return None;
+        }
+        Some(self.receive(R::KEY, version).await.1)
+    }
+
     /// Waits until the broker closes the connection, which it must do without a reply.
     pub(super) async fn closed(&mut self) {
         assert_eq!(self.0.read(&mut [0]).await.unwrap_or_default(), 0);

@@ -88,16 +88,17 @@ impl Serving {
             coordinators.clone(),
             stop.clone(),
         );
+        kafka.register(&telemetry);
         for listener in sockets.take(Listener::Kafka) {
             fronts.spawn(kafka::serve(listener, Arc::clone(&kafka)));
         }
-        let amqp = telemetry.register_named(|registry| {
         let changes = reconfigure::Reconfigured {
             config: Arc::clone(&config),
             kafka: Arc::clone(&kafka),
             partitions: partitions.tuner(),
         };
         fronts.spawn(changes.follow(metadata.watch(), stop.clone()));
+        let amqp = telemetry.register_named(|registry| {
             amqp::Front::new(&config, metadata.clone(), queues.clone(), mesh, registry)
         })?;
         fronts.spawn(amqp::serve(

@@ -73,4 +73,8 @@ impl Message for Response {
         w.int16(self.error_code);
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }

@@ -128,4 +128,8 @@ impl Message for Response {
         w.string(self.error_message.as_deref());
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }

@@ -128,6 +128,10 @@ impl Message for Response {
         w.int32(self.cluster_authorized_operations);
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -128,6 +128,10 @@ impl Message for Response {
         w.nullable_struct(self.next_cursor.as_ref(), |w, x| x.encode(w, version));
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -120,6 +120,10 @@ impl Message for Response {
         });
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -71,4 +71,8 @@ impl Message for Response {
         w.int32(self.throttle_time_ms);
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }

@@ -87,4 +87,8 @@ impl Message for Response {
         w.array(Some(&self.requested_metrics), |w, x| w.string(Some(x)));
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }

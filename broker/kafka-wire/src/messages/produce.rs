@@ -160,6 +160,10 @@ impl Message for Response {
         }
         w.end_struct(&tagged);
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -238,6 +238,10 @@ impl Message for Response {
         w.array(Some(&self.node_endpoints), |w, x| x.encode(w, version));
         w.end_plain_struct();
     }
+
+    fn set_throttle_time_ms(&mut self, ms: i32) {
+        self.throttle_time_ms = ms;
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

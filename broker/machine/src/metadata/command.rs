@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::image::{ConfigResource, Destination, Endpoint, ExchangeKind, RestartPermit};
+use super::quota;
 use crate::value::Table;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,6 +156,12 @@ pub enum Command {
     /// The broker is to be forgotten, whether it runs or not.
     UnregisterBroker {
         id: BrokerId,
+    },
+    /// Sets and removes limits of one user, client id or address.
+    AlterQuotas {
+        entity: quota::Entity,
+        /// `None` removes the limit.
+        changes: Vec<(String, Option<quota::Bound>)>,
     },
 }
 

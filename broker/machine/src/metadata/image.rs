@@ -7,6 +7,7 @@ use model::{BrokerId, Epoch, ShardId, TopicId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::quota::Quotas;
 use super::submission::Answered;
 use crate::value::Table;
 
@@ -44,6 +45,9 @@ pub struct Image {
     /// Incarnations of brokers that were unregistered while partitions still had replicas on them.
     #[serde(default)]
     pub departed: OrdMap<BrokerId, Uuid>,
+    /// Limits of clients, by who they are for and then by name. Without any nothing is counted.
+    #[serde(default, with = "pairs")]
+    pub quotas: Quotas,
 }
 
 /// Leave to restart one broker, granted to one holder at a time.

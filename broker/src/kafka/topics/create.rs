@@ -17,7 +17,11 @@ use uuid::Uuid;
 use super::{Failure, submit};
 use crate::config::effective::with_layers;
 use crate::kafka::dispatch::{Answer, Call, Serve};
-use crate::kafka::{Front, configs};
+use crate::kafka::quotas::Mutations;
+use crate::kafka::{Front, configs, directory};
+
+/// First version whose clients know what to do when a quota is used up (KIP-599).
+const STRICT_FROM: i16 = 6;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(2, 7);
@@ -32,6 +36,7 @@ impl Serve for Request {
             .collect();
         let (timeout_ms, validate_only) = (self.timeout_ms, self.validate_only);
         let front = &call.front;
+        let quota = &call.mutations(STRICT_FROM);
         let results = self.topics.into_iter().map(|topic| {
             let twice = twice.contains(&topic.name);
             async move {
@@ -42,7 +47,7 @@ impl Serve for Request {
                         "Duplicate topic name.",
                     ))
                 } else {
-                    create(front, topic, timeout_ms, validate_only).await
+                    create(front, quota, topic, timeout_ms, validate_only).await
                 };
                 created.unwrap_or_else(|failure| failed(name, failure))
             }
@@ -67,6 +72,7 @@ fn failed(name: Str, failure: Failure) -> CreatableTopicResult {
 
 async fn create(
     front: &Front,
+    quota: &Mutations<'_>,
     topic: CreatableTopic,
     timeout_ms: i32,
     validate_only: bool,
@@ -76,6 +82,9 @@ async fn create(
     let (num_partitions, replication_factor) = counts(&assignment);
     let given = configs(&topic)?;
     configs::check_together(front, &topic.name, &given)?;
+    if directory::topic_named(&front.metadata.image(), &topic.name).is_none() {
+        quota.take(usize::try_from(num_partitions).unwrap_or_default())?;
+    }
     let id = TopicId(Uuid::new_v4());
     let command = Command::CreateTopic {
         name: topic.name.to_string(),

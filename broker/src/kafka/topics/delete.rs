@@ -9,7 +9,11 @@ use machine::metadata::command::Command;
 
 use super::{Failure, submit};
 use crate::kafka::dispatch::{Answer, Call, Serve};
+use crate::kafka::quotas::Mutations;
 use crate::kafka::{Front, directory};
+
+/// First version whose clients know what to do when a quota is used up (KIP-599).
+const STRICT_FROM: i16 = 5;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(1, 6);
@@ -21,7 +25,9 @@ impl Serve for Request {
         });
         let front = &call.front;
         let wanted = self.topics.into_iter().chain(by_name);
-        let results = wanted.map(|topic| delete(front, topic, self.timeout_ms, call.version));
+        let quota = call.mutations(STRICT_FROM);
+        let results =
+            wanted.map(|topic| delete(front, &quota, topic, self.timeout_ms, call.version));
         Response {
             responses: join_all(results).await,
             ..Response::default()
@@ -32,6 +38,7 @@ impl Serve for Request {
 
 async fn delete(
     front: &Front,
+    quota: &Mutations<'_>,
     wanted: DeleteTopicState,
     timeout_ms: i32,
     version: i16,
@@ -41,7 +48,7 @@ async fn delete(
         topic_id: wanted.topic_id,
         ..DeletableTopicResult::default()
     };
-    if let Err(failure) = try_delete(front, &wanted, timeout_ms, &mut result).await {
+    if let Err(failure) = try_delete(front, quota, &wanted, timeout_ms, &mut result).await {
         result.error_code = failure.code.code();
         result.error_message = Some(failure.message.into());
     }
@@ -53,6 +60,7 @@ async fn delete(
 
 async fn try_delete(
     front: &Front,
+    quota: &Mutations<'_>,
     wanted: &DeleteTopicState,
     timeout_ms: i32,
     result: &mut DeletableTopicResult,
@@ -80,6 +88,7 @@ async fn try_delete(
     };
     result.name = Some(Str::from(&*topic.name));
     result.topic_id = topic.id.0;
+    quota.take(topic.partitions.len())?;
     let command = Command::DeleteTopic { id: topic.id };
     submit(front, command, timeout_ms, false).await.map(drop)
 }

@@ -11,7 +11,11 @@ use model::BrokerId;
 
 use super::{Failure, submit};
 use crate::kafka::dispatch::{Answer, Call, Serve};
+use crate::kafka::quotas::Mutations;
 use crate::kafka::{Front, directory};
+
+/// First version whose clients know what to do when a quota is used up (KIP-599).
+const STRICT_FROM: i16 = 3;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 3);
@@ -19,9 +23,17 @@ impl Serve for Request {
     async fn serve(self, call: Call) -> Answer<Response> {
         let mut seen = HashSet::new();
         let mut results = Vec::with_capacity(self.topics.len());
+        let quota = call.mutations(STRICT_FROM);
         for topic in &self.topics {
             let grown = if seen.insert(topic.name.clone()) {
-                grow(&call.front, topic, self.timeout_ms, self.validate_only).await
+                grow(
+                    &call.front,
+                    &quota,
+                    topic,
+                    self.timeout_ms,
+                    self.validate_only,
+                )
+                .await
             } else {
                 Err(Failure::new(
                     ErrorCode::InvalidRequest,
@@ -48,6 +60,7 @@ impl Serve for Request {
 
 async fn grow(
     front: &Front,
+    quota: &Mutations<'_>,
     wanted: &CreatePartitionsTopic,
     timeout_ms: i32,
     validate_only: bool,
@@ -59,6 +72,9 @@ async fn grow(
             "This server does not host this topic-partition.",
         ));
     };
+    let now = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
+    let added = wanted.count.saturating_sub(now);
+    quota.take(usize::try_from(added).unwrap_or_default())?;
     let assignments = wanted.assignments.iter().flatten();
     let command = Command::CreatePartitions {
         topic: topic.id,

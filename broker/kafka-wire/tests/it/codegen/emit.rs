@@ -167,6 +167,15 @@ impl<'a> Scope<'a> {
         let mut encode = format!("w.set_flexible({flexible});\n");
         self.encode_body(&mut encode, &block.fields, block.valid);
         directions(out, &decode, &encode);
+        if block
+            .fields
+            .iter()
+            .any(|field| ident(field) == "throttle_time_ms")
+        {
+            out.push_str(
+                "\nfn set_throttle_time_ms(&mut self, ms: i32) { self.throttle_time_ms = ms; }\n",
+            );
+        }
         out.push_str("}\n\n");
         if let (Side::Request, Head::Api { name, .. }) = (block.side, &file.head) {
             write!(
