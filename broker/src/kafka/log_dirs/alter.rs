@@ -10,7 +10,7 @@ use kafka_wire::{ErrorCode, Versions};
 use model::TopicPartition;
 
 use crate::kafka::dispatch::{Answer, Call, Serve};
-use crate::kafka::{Front, directory, topics};
+use crate::kafka::{Front, directory};
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(1, 2);
@@ -28,6 +28,9 @@ impl Serve for Request {
                     }
                 });
                 let partitions: Vec<_> = partitions.collect();
+                if partitions.is_empty() {
+                    continue;
+                }
                 // A topic may be named under several directories, and is answered once.
                 match results.iter_mut().find(|r| r.topic_name == topic.name) {
                     Some(result) => result.partitions.extend(partitions),
@@ -48,9 +51,6 @@ impl Serve for Request {
 
 /// Kafka's codes: what is assigned but not here may be asked for again, what is nowhere may not.
 fn answer(front: &Front, known_dir: bool, topic: &str, index: i32) -> ErrorCode {
-    if topics::check_name(topic).is_err() {
-        return ErrorCode::InvalidTopicException;
-    }
     if !known_dir {
         return ErrorCode::LogDirNotFound;
     }
