@@ -104,6 +104,10 @@ async fn converse(
                 }
                 match served.outcome {
                     Outcome::Reply(pieces, claim) => outbox.push(pieces, claim),
+                    Outcome::Last(pieces) => {
+                        outbox.push(pieces, None);
+                        draining = true;
+                    }
                     Outcome::Silent => {}
                     Outcome::Close => return Err(Closed::Unanswerable),
                 }

@@ -66,6 +66,8 @@ pub(crate) enum Answer<R> {
     Reply(R),
     /// One whose bytes are counted already.
     Counted(R, Claim),
+    /// The last on this connection: the client shall go to another broker.
+    Last(R),
     /// The client wants no reply.
     Silent,
     /// The client wants no reply, and must notice the failure nevertheless.
@@ -180,6 +182,8 @@ pub(super) struct Served {
 pub(super) enum Outcome {
     /// A whole frame, and the room it was given if it was.
     Reply(Vec<Bytes>, Option<Claim>),
+    /// As a reply; nothing is read from the client after it.
+    Last(Vec<Bytes>),
     Silent,
     Close,
 }
@@ -280,6 +284,10 @@ async fn run<R: Serve>(
     let outcome = match answer {
         Answer::Reply(response) => encoded(&response, None),
         Answer::Counted(response, claim) => encoded(&response, Some(claim)),
+        Answer::Last(response) => match encoded(&response, None) {
+            Outcome::Reply(pieces, _) => Outcome::Last(pieces),
+            other => other,
+        },
         Answer::Silent => Outcome::Silent,
         Answer::Close => Outcome::Close,
     };

@@ -84,12 +84,20 @@ impl Serve for Request {
             };
         }
         let node_endpoints = endpoints(&call.front.metadata.image(), &responses);
-        Response {
+        let elsewhere = responses
+            .iter()
+            .flat_map(|topic| &topic.partition_responses)
+            .any(|partition| partition.error_code == ErrorCode::NotLeaderOrFollower.code());
+        let response = Response {
             responses,
             node_endpoints,
             ..Response::default()
+        };
+        // A client asks for the leader where it sent most of late: here, and this broker would name itself.
+        if elsewhere && !call.front.metadata.contact().has_majority() {
+            return Answer::Last(response);
         }
-        .into()
+        response.into()
     }
 }
 
