@@ -104,7 +104,7 @@ class Faults:
             begin()
             began = time.monotonic()
             # The others take over meanwhile. The classic queue may not: it lives on one broker.
-            wait_for("every partition acknowledges while the fault lasts", self.LASTS_S,
+            wait_for(f"every partition acknowledges while the fault lasts ({self.name})", self.LASTS_S,
                      lambda: self.oldest_ack() > began + 0.2)
             time.sleep(max(0.0, self.LASTS_S - (time.monotonic() - began)))
         finally:
@@ -144,7 +144,7 @@ class Faults:
     def inject(self, name: str) -> None:
         for p in self.producing:
             p.measure()
-        began = time.monotonic()
+        began, self.name = time.monotonic(), name
         getattr(self, name)()
         ended = time.monotonic()
         # Served again: an acknowledgement of every partition and of every queue that is newer than the fault.

@@ -11,20 +11,30 @@
 
 An event is written after what it tells has happened, but for `send` and `publish`, which are written before."""
 
+import collections
 import pathlib
 import threading
 
 
 class History:
-    """Appends events to a file; may be shared by threads."""
+    """Appends events to a file, in the order in which threads tell them. No client waits for the disk."""
 
     def __init__(self, path: pathlib.Path):
-        self.path, self.file, self.lock = path, open(path, "w", buffering=1 << 20), threading.Lock()
+        self.path, self.told, self.ended = path, collections.deque(), threading.Event()
+        self.writer = threading.Thread(target=self.write, daemon=True)
+        self.writer.start()
 
     def add(self, *event) -> None:
-        line = " ".join(map(str, event)) + "\n"
-        with self.lock:
-            self.file.write(line)
+        self.told.append(event)
+
+    def write(self) -> None:
+        with open(self.path, "w") as file:
+            last = False
+            while not last:
+                last = self.ended.wait(0.1)
+                while self.told:
+                    file.write(" ".join(map(str, self.told.popleft())) + "\n")
 
     def close(self) -> None:
-        self.file.close()
+        self.ended.set()
+        self.writer.join()

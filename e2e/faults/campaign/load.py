@@ -7,7 +7,6 @@ import time
 
 import confluent_kafka
 import pika
-from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from brokers import Brokers, Failure
 from history import History
@@ -135,16 +134,16 @@ class Observing(Client):
     """Asks for the end of every partition, time and again."""
 
     def work(self) -> None:
-        admin = AdminClient({"bootstrap.servers": self.brokers.bootstrap(), "log_level": 0})
+        asking = consumer(self.brokers)
         while not self.ended.wait(0.2):
-            asked = {confluent_kafka.TopicPartition(TOPIC, p): OffsetSpec.latest() for p in range(PARTITIONS)}
-            for partition, answer in admin.list_offsets(asked, request_timeout=3).items():
+            for p in range(PARTITIONS):
                 try:
-                    offset = answer.result(10).offset
+                    _, end = asking.get_watermark_offsets(confluent_kafka.TopicPartition(TOPIC, p), timeout=3)
                 except confluent_kafka.KafkaException:
                     continue  # no leader just now
-                if offset >= 0:
-                    self.history.add("end", partition.partition, offset)
+                if end >= 0:
+                    self.history.add("end", p, end)
+        asking.close()
 
 
 class Publishing(Client):
