@@ -25,8 +25,11 @@ mod metrics;
 mod peers;
 mod proposals;
 mod read;
+mod recompress;
 mod roster;
+mod scrubber;
 mod settings;
+mod space;
 mod strays;
 mod sync;
 #[cfg(test)]
@@ -118,6 +121,12 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         tuning: Arc::new(tuning::Tuning::new(&config)),
         cleaner: cleaner::Cleaner::start(config.cleaners, config.cleaner_keys_bytes_max)?,
     };
+    let lender = peers::Lender {
+        this,
+        roster: roster.clone(),
+    };
+    mesh.serve(Service::Refetch, Arc::new(lender));
+    let space = space::Space::watch(directory.clone(), config.disk_free_bytes_min, &telemetry);
     let context = Arc::new(Context {
         this,
         directory,
@@ -129,6 +138,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         clock: clock::Clock::start(),
         roster: roster.clone(),
         sessions,
+        refetch: peers::Refetch::new(mesh.clone(), runtime.clone()),
         fetchers: peers::Fetchers::new(
             mesh,
             runtime.clone(),
@@ -143,6 +153,8 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         syncers: sync::Syncers::start(config.syncers)?,
         tuning: tuner.tuning.clone(),
         cleaner: tuner.cleaner.clone(),
+        scrubber: scrubber::Scrubber::start(config.scrub_bytes_per_second, metrics.clone())?,
+        space,
         metrics,
         inflaters: Pool::new(config.inflaters),
         room: Arc::new(Semaphore::new(

@@ -67,6 +67,8 @@ pub enum Service {
     Coordinator = 5,
     /// Direct replies between the AMQP fronts.
     Reply = 6,
+    /// Batches that a damaged log asks of another replica.
+    Refetch = 7,
 }
 
 /// Why a peer did not answer. The request may have had its effect on `Timeout` and `Unreachable`.

@@ -56,7 +56,7 @@ pub(crate) fn is_damaged(path: &Path) -> bool {
 
 /// Distance of the bytes from zero by a small polynomial. Any one changed byte changes it; guards a few
 /// bytes against torn and zeroed sectors, not against an adversary.
-pub(crate) fn seal_of(value: &[u8]) -> [u8; 4] {
+pub fn seal_of(value: &[u8]) -> [u8; 4] {
     value
         .iter()
         .fold(0x4d4c_5250_u32, |sum, b| {

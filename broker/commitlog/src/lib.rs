@@ -35,6 +35,7 @@ mod segment;
 mod sync;
 mod tail;
 
+pub use checkpoint::seal_of;
 pub use compaction::{Codec, Compacted, Compaction, Means, Policy};
 pub use config::{Config, Resources, Shutdown};
 pub use data_dir::{DataDir, LockError};

@@ -32,7 +32,7 @@ use bytes::{Buf, Bytes};
 
 pub use builder::Builder;
 pub use compact::{Candidate, Kept};
-pub use patch::{place, set_max_timestamp};
+pub use patch::{place, set_max_timestamp, set_payload};
 pub use record::{Record, Records};
 
 use crate::{Epoch, Offset};

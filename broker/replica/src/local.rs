@@ -9,7 +9,7 @@ use machine::replica::{
 };
 use model::{
     BrokerId, Epoch, Offset, TopicPartition,
-    batch::{self, Batch},
+    batch::{self, Batch, Header},
 };
 
 use crate::{Fault, is_of_the_disk, watermark};
@@ -167,6 +167,11 @@ impl Local {
             self.staged_records += u64::from(batch.header.record_count.unsigned_abs());
         }
         admission
+    }
+
+    /// As [`Replica::refuse`].
+    pub fn turn_away(&mut self, header: &Header, why: Refusal, now_ms: i64) -> Admission {
+        self.machine.refuse(header, why, now_ms)
     }
 
     /// Writes what was admitted, in one call, and answers whom that satisfies.

@@ -60,6 +60,13 @@ impl Opening<'_> {
             other => other,
         };
         let (log, recovered) = opened?;
+        if !recovered.damaged_files.is_empty() {
+            tracing::warn!(
+                %partition,
+                files = ?recovered.damaged_files,
+                "small files of the log were not whole; what they said was found in the log or is forgotten"
+            );
+        }
         if recovered.cut_bytes > 0 {
             tracing::warn!(
                 %partition,

@@ -19,8 +19,9 @@ pub(crate) fn store(directory: &Path, end: Offset, producers: &Producers) {
     let temporary = path.with_extension("tmp");
     let write = || {
         let mut file = fs::File::create(&temporary)?;
-        file.write_all(&end.0.to_be_bytes())?;
-        file.write_all(&producers.encode())?;
+        let bytes = [&end.0.to_be_bytes()[..], &producers.encode()].concat();
+        file.write_all(&bytes)?;
+        file.write_all(&commitlog::seal_of(&bytes))?;
         file.sync_all()?;
         fs::rename(&temporary, &path)
     };
@@ -61,7 +62,12 @@ pub(crate) fn forget(directory: &Path) {
 }
 
 fn load(directory: &Path) -> Option<(Offset, Producers)> {
-    let mut bytes = Bytes::from(fs::read(directory.join(FILE)).ok()?);
+    let bytes = fs::read(directory.join(FILE)).ok()?;
+    let (bytes, seal) = bytes.split_last_chunk()?;
+    if *seal != commitlog::seal_of(bytes) {
+        return None;
+    }
+    let mut bytes = Bytes::copy_from_slice(bytes);
     let at = Offset(bytes.try_get_i64().ok()?);
     Some((at, Producers::decode(bytes)?))
 }

@@ -38,6 +38,14 @@ pub(super) enum Mismatch {
     },
 }
 
+/// Begins the last line: what is before it, summed up.
+const SEAL: &str = "seal=";
+
+fn seal(text: &str) -> String {
+    let sum = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, text.as_bytes());
+    format!("{sum:08x}\n")
+}
+
 impl Identity {
     /// Reads the file, or makes it in a new directory.
     pub(super) fn open(dir: &Path, config: &Config) -> Result<Self, Mismatch> {
@@ -60,6 +68,13 @@ impl Identity {
     }
 
     fn check(path: &Path, text: &str, config: &Config) -> Result<Self, Mismatch> {
+        let (text, sealed) = match text.rsplit_once(SEAL) {
+            Some((text, sealed)) => (text, Some(sealed)),
+            None => (text, None),
+        };
+        if sealed.is_some_and(|sealed| sealed != seal(text)) {
+            return Err(Mismatch::Damaged(path.to_owned()));
+        }
         let value = |key: &str| {
             text.lines()
                 .filter_map(|line| line.split_once('='))
@@ -90,9 +105,11 @@ impl Identity {
     fn write(&self, dir: &Path, config: &Config) -> io::Result<()> {
         let temporary = dir.join(format!("{FILE}.temporary"));
         let mut file = File::create(&temporary)?;
-        writeln!(file, "cluster.id={}", config.cluster_id)?;
-        writeln!(file, "node.id={}", config.node_id)?;
-        writeln!(file, "incarnation={}", self.incarnation)?;
+        let text = format!(
+            "cluster.id={}\nnode.id={}\nincarnation={}\n",
+            config.cluster_id, config.node_id, self.incarnation
+        );
+        write!(file, "{text}{SEAL}{}", seal(&text))?;
         file.sync_all()?;
         std::fs::rename(&temporary, dir.join(FILE))?;
         File::open(dir)?.sync_all()

@@ -16,6 +16,7 @@ use model::{
 use super::{
     clock,
     inflate::{self, Unreadable},
+    recompress::Target,
     settings::Settings,
 };
 
@@ -127,6 +128,16 @@ pub(super) struct Unchecked {
     rules: Rules,
     /// Milliseconds since 1970 that replace the producer's timestamps, where the topic says so.
     log_append_time: Option<i64>,
+    /// How the topic wants it compressed, where that is not how it is.
+    target: Option<Target>,
+    batch_bytes_max: usize,
+}
+
+/// What is to be known of a batch that is in order.
+pub(super) struct Checked {
+    walked: Walked,
+    /// The batch as the topic wants it compressed, where that is not how it came.
+    recompressed: Option<Bytes>,
 }
 
 impl Unchecked {
@@ -154,37 +165,44 @@ impl Unchecked {
             allow_control: !from_client,
         };
         let batch = validate::envelope(&append.batches, &rules)?;
-        if batch.bytes.len() as u64 > topic.segment_bytes {
+        let segment_bytes_max = usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX);
+        if batch.bytes.len() > segment_bytes_max {
             return Err(AppendError::RecordListTooLarge {
                 size: batch.bytes.len(),
-                max: usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX),
+                max: segment_bytes_max,
             });
         }
+        let codec = batch.header.compression();
         Ok(Self {
             batch,
             rules,
             log_append_time: topic.log_append_time.then_some(now_ms),
+            target: from_client.then(|| Target::of(topic, codec)).flatten(),
+            batch_bytes_max: rules.batch_bytes_max.min(segment_bytes_max),
         })
     }
 
     /// Walks the records if that is quickly done; `None` when it takes longer than a thread of the
     /// runtime should be held up.
-    pub(super) fn walk_here(&self) -> Option<Result<Walked, AppendError>> {
+    pub(super) fn walk_here(&self) -> Option<Result<Checked, AppendError>> {
         let codec = self.batch.header.compression();
         let payload = validate::payload(&self.batch);
+        if payload.len() > HERE_BYTES_MAX && (codec != 0 || self.target.is_some()) {
+            return None;
+        }
         if codec == 0 {
             return Some(self.walk_payload(payload));
         }
-        if payload.len() > HERE_BYTES_MAX {
-            return None;
-        }
         // Whatever is wrong with it, the other way says so.
         let inflated = inflate::inflate(codec, payload, HERE_INFLATED_BYTES_MAX).ok()?;
+        if inflated.len() > HERE_BYTES_MAX && self.target.is_some() {
+            return None;
+        }
         Some(self.walk_payload(&inflated))
     }
 
     /// Walks the records however long it takes.
-    pub(super) fn walk(&self) -> Result<Walked, AppendError> {
+    pub(super) fn walk(&self) -> Result<Checked, AppendError> {
         let codec = self.batch.header.compression();
         let payload = validate::payload(&self.batch);
         if codec == 0 {
@@ -194,23 +212,53 @@ impl Unchecked {
         self.walk_payload(&inflate::inflate(codec, payload, max)?)
     }
 
-    fn walk_payload(&self, payload: &[u8]) -> Result<Walked, AppendError> {
-        Ok(validate::records(&self.batch.header, payload, &self.rules)?)
+    /// Records as they are when nothing compresses them.
+    fn walk_payload(&self, payload: &[u8]) -> Result<Checked, AppendError> {
+        let walked = validate::records(&self.batch.header, payload, &self.rules)?;
+        let recompressed = match &self.target {
+            Some(target) => {
+                let bytes = target
+                    .repack(&self.batch, payload)
+                    .map_err(|e| AppendError::Storage(format!("cannot compress: {e}")))?;
+                if bytes.len() > self.batch_bytes_max {
+                    return Err(AppendError::MessageTooLarge {
+                        size: bytes.len(),
+                        max: self.batch_bytes_max,
+                    });
+                }
+                Some(bytes)
+            }
+            None => None,
+        };
+        Ok(Checked {
+            walked,
+            recompressed,
+        })
     }
 
-    /// The batch with its timestamps set, and the broker's time if it replaced the producer's.
-    pub(super) fn stamp(self, walked: Walked) -> Result<(Batch, Option<i64>), AppendError> {
+    /// The batch as it is stored, and the broker's time if it replaced the producer's.
+    pub(super) fn stamp(self, checked: Checked) -> Result<(Batch, Option<i64>), AppendError> {
         let Self {
             batch,
             log_append_time,
             ..
         } = self;
-        let stamped = if let Some(now_ms) = log_append_time {
-            batch::set_max_timestamp(batch.bytes, now_ms, true)
-        } else if batch.header.max_timestamp != walked.max_timestamp {
-            batch::set_max_timestamp(batch.bytes, walked.max_timestamp, false)
-        } else {
-            return Ok((batch, None));
+        let Checked {
+            walked,
+            recompressed,
+        } = checked;
+        let is_right = batch.header.max_timestamp == walked.max_timestamp;
+        let stamped = match (log_append_time, recompressed) {
+            (None, None) if is_right => return Ok((batch, None)),
+            (None, Some(bytes)) if is_right => bytes,
+            // The one holder of its bytes, so that they are changed in place.
+            (Some(now_ms), bytes) => {
+                batch::set_max_timestamp(bytes.unwrap_or(batch.bytes), now_ms, true)
+            }
+            (None, bytes) => {
+                let bytes = bytes.unwrap_or(batch.bytes);
+                batch::set_max_timestamp(bytes, walked.max_timestamp, false)
+            }
         };
         let batch = Batch::parse(&stamped).map_err(|e| AppendError::InvalidRecord {
             index: None,

@@ -175,6 +175,6 @@ impl Codec for Payloads {
     }
 
     fn deflate(&self, codec: u8, payload: &[u8]) -> io::Result<Bytes> {
-        deflate::deflate(codec, payload)
+        deflate::deflate(codec, deflate::Levels::default(), payload)
     }
 }

@@ -50,7 +50,18 @@ pub struct Config {
     /// `log.cleaner.backoff.ms`: between looks for logs to compact; without end where
     /// `log.cleaner.enable` is false.
     pub compact_every_ms: i64,
+    /// `millrace.log.scrub.interval.ms`: each log is read again so often, to find what its disk has changed;
+    /// 0 = never.
+    pub scrub_every_ms: i64,
+    /// `millrace.log.scrub.bytes.per.second`: no faster than that, over all logs.
+    pub scrub_bytes_per_second: u64,
+    /// `millrace.disk.free.limit.bytes`: with less than this free producers are refused until there is more;
+    /// 0 = not before the disk is full.
+    pub disk_free_bytes_min: u64,
 }
+
+/// More than a file of the write-ahead log.
+const DISK_FREE_BYTES_MIN: u64 = 128 << 20;
 
 impl Default for Config {
     fn default() -> Self {
@@ -76,6 +87,9 @@ impl Default for Config {
             cleaners: 1,
             cleaner_keys_bytes_max: 128 << 20,
             compact_every_ms: 15_000,
+            scrub_every_ms: 7 * 86_400_000,
+            scrub_bytes_per_second: 16 << 20,
+            disk_free_bytes_min: 0,
         }
     }
 }
@@ -123,6 +137,13 @@ impl Config {
             } else {
                 i64::MAX
             },
+            scrub_every_ms: config.setting_or("millrace.log.scrub.interval.ms", d.scrub_every_ms),
+            scrub_bytes_per_second: config.setting_or(
+                "millrace.log.scrub.bytes.per.second",
+                d.scrub_bytes_per_second,
+            ),
+            disk_free_bytes_min: config
+                .setting_or("millrace.disk.free.limit.bytes", DISK_FREE_BYTES_MIN),
         }
     }
 }

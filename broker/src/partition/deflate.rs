@@ -1,4 +1,5 @@
-//! Compressing records again after some of them have gone: what clients of every language can open.
+//! Compressing records again, after some of them have gone or where the topic asks for another codec: what
+//! clients of every language can open.
 
 use std::io::{self, Write};
 
@@ -11,14 +12,36 @@ const XERIAL_VERSIONS: [u8; 8] = [0, 0, 0, 1, 0, 0, 0, 1];
 /// Bytes that go into one block of such a stream.
 const XERIAL_BLOCK_BYTES: usize = 32 << 10;
 
-/// `records` compressed with `codec` (a batch's attribute) at the level that Kafka defaults to.
+/// Levels of the codecs that have some, in their own words: `compression.gzip.level` and the like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Levels {
+    /// 1 to 9; anything else is the codec's default.
+    pub gzip: i32,
+    pub zstd: i32,
+}
+
+impl Default for Levels {
+    /// Kafka's.
+    fn default() -> Self {
+        Self {
+            gzip: -1,
+            zstd: zstd::DEFAULT_COMPRESSION_LEVEL,
+        }
+    }
+}
+
+/// `records` compressed with `codec` (a batch's attribute). Lz4 knows one level here, the fast one, which is
+/// what Kafka takes unless told otherwise.
 ///
 /// # Errors
 /// The codec is unknown.
-pub(super) fn deflate(codec: u8, records: &[u8]) -> io::Result<Bytes> {
+pub(super) fn deflate(codec: u8, levels: Levels, records: &[u8]) -> io::Result<Bytes> {
     match codec {
         1 => {
-            let level = flate2::Compression::default();
+            let level = match u32::try_from(levels.gzip) {
+                Ok(level @ 1..=9) => flate2::Compression::new(level),
+                _ => flate2::Compression::default(),
+            };
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
             encoder.write_all(records)?;
             encoder.finish().map(Bytes::from)
@@ -29,7 +52,7 @@ pub(super) fn deflate(codec: u8, records: &[u8]) -> io::Result<Bytes> {
             encoder.write_all(records)?;
             encoder.finish().map(Bytes::from).map_err(io::Error::other)
         }
-        4 => zstd::bulk::compress(records, zstd::DEFAULT_COMPRESSION_LEVEL).map(Bytes::from),
+        4 => zstd::bulk::compress(records, levels.zstd).map(Bytes::from),
         other => Err(io::Error::other(format!("codec {other} is unknown"))),
     }
 }
@@ -55,10 +78,10 @@ mod tests {
     fn every_codec_is_opened_again() {
         let records = b"the same again, ".repeat(10_000);
         for codec in 1..=4 {
-            let deflated = deflate(codec, &records).unwrap();
+            let deflated = deflate(codec, Levels::default(), &records).unwrap();
             assert!(deflated.len() < records.len(), "codec {codec}");
             assert_eq!(inflate(codec, &deflated, records.len()).unwrap(), records);
         }
-        assert!(deflate(5, &records).is_err());
+        assert!(deflate(5, Levels::default(), &records).is_err());
     }
 }

@@ -6,10 +6,12 @@
 //! has no deadline and costs nothing but its look every retention interval.
 
 mod compacting;
-mod damage;
 mod hosted;
 mod offline;
 mod open;
+mod repair;
+mod scrubbing;
+mod turned_away;
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -29,16 +31,18 @@ use offline::Offline;
 
 use super::{
     Config,
-    append::{Acks, AppendError, Appended},
+    append::{Acks, AppendError, Appended, Origin},
     blocking::Pool,
     cleaner::Cleaner,
     clock::Clock,
     handle::DeleteError,
     metrics::Metrics,
-    peers::{Fetchers, Sessions},
+    peers::{Fetchers, Refetch, Sessions},
     proposals::Proposals,
     roster::Roster,
+    scrubber::Scrubber,
     settings::Settings,
+    space::Space,
     sync::Syncers,
     threads,
     tuning::Tuning,
@@ -62,6 +66,7 @@ pub(super) enum Job {
         acks: Acks,
         timeout: Duration,
         log_append_time: Option<i64>,
+        origin: Origin,
         answer: oneshot::Sender<Result<Appended, AppendError>>,
         permit: OwnedSemaphorePermit,
     },
@@ -93,7 +98,21 @@ pub(super) enum Job {
         /// `None` when it was stopped.
         outcome: Result<Option<commitlog::Compacted>, commitlog::Error>,
     },
-    /// A reader found the leader's log damaged there.
+    /// A log was read again.
+    Scrubbed {
+        partition: TopicPartition,
+        /// Of the scrub that has ended.
+        stop: Arc<AtomicBool>,
+        outcome: Result<Vec<commitlog::Hole>, commitlog::Error>,
+    },
+    /// What another replica has where the log is damaged.
+    Refetched {
+        partition: TopicPartition,
+        hole: commitlog::Hole,
+        /// `None` when nobody has it.
+        batches: Option<bytes::Bytes>,
+    },
+    /// A reader found the log damaged there.
     Suspected {
         partition: TopicPartition,
         offset: Offset,
@@ -149,6 +168,9 @@ pub(super) struct Context {
     pub syncers: Syncers,
     pub cleaner: Cleaner,
     pub tuning: Arc<Tuning>,
+    pub scrubber: Scrubber,
+    pub refetch: Refetch,
+    pub space: Space,
     pub metrics: Metrics,
     pub inflaters: Pool,
     pub room: Arc<tokio::sync::Semaphore>,
@@ -287,9 +309,14 @@ impl Driver {
                 acks,
                 timeout,
                 log_append_time,
+                origin,
                 answer,
                 permit,
             } => self.with(partition, |hosted| {
+                if origin == Origin::Client && hosted.context.space.is_short() {
+                    hosted.turn_away(&batch.header, now_ms, answer);
+                    return;
+                }
                 let times_ms = (now_ms, now_ms.saturating_add(millis(timeout)));
                 hosted.admit(batch, acks, times_ms, log_append_time, answer, permit);
             }),
@@ -324,7 +351,17 @@ impl Driver {
             } => self.with(partition, |hosted| {
                 hosted.compacted(&stop, outcome, now_ms);
             }),
-            Job::Suspected { partition, offset } => self.suspected(partition, offset, now_ms),
+            Job::Suspected { partition, offset } => self.suspected(partition, offset),
+            Job::Scrubbed {
+                partition,
+                stop,
+                outcome,
+            } => self.scrubbed(partition, &stop, outcome),
+            Job::Refetched {
+                partition,
+                hole,
+                batches,
+            } => self.refetched(partition, &hole, batches, now_ms),
             Job::Synced { partition, outcome } => {
                 self.with(partition, |hosted| hosted.synced(outcome, now_ms));
             }
@@ -445,6 +482,7 @@ impl Driver {
             self.sweep_at_ms = now_ms + self.context.config.sweep_ms;
             for hosted in self.hosted.values_mut() {
                 hosted.sweep(now_ms);
+                hosted.scrub(now_ms);
             }
         }
         if now_ms >= self.compact_at_ms {

@@ -179,6 +179,7 @@ impl Handle {
             acks: append.acks,
             timeout: append.timeout,
             log_append_time,
+            origin: append.origin,
             answer,
             permit,
         });
@@ -275,11 +276,7 @@ impl Handle {
 
     /// Has the driver look where a reader found the log damaged: another replica may have it whole.
     pub(super) fn suspect(&self, offset: Offset) {
-        let replaceable = {
-            let now = self.0.snapshot.read();
-            now.role == Role::Leader && now.isr.len() > 1
-        };
-        if replaceable && !self.0.suspected.swap(true, Ordering::AcqRel) {
+        if !self.0.suspected.swap(true, Ordering::AcqRel) {
             self.0.mailbox.send(Job::Suspected {
                 partition: self.0.partition,
                 offset,

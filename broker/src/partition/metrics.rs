@@ -23,6 +23,9 @@ struct Inner {
     isr_shrinks: Counter,
     isr_expands: Counter,
     records: Family<TopicLabel, Counter>,
+    scrubbed_bytes: Counter,
+    damaged: Counter,
+    repaired: Counter,
     failed: Mutex<HashSet<TopicPartition>>,
 }
 
@@ -81,6 +84,21 @@ impl Metrics {
             }));
         });
         telemetry.register("log", |registry| {
+            registry.register(
+                "scrubbed_bytes",
+                "Bytes of logs that were read again to find what the disk has changed",
+                self.0.scrubbed_bytes.clone(),
+            );
+            registry.register(
+                "damaged_ranges",
+                "Ranges of logs here that the disk has changed, found by readers or by reading again",
+                self.0.damaged.clone(),
+            );
+            registry.register(
+                "repaired_ranges",
+                "Damaged ranges that were repaired in place from another replica",
+                self.0.repaired.clone(),
+            );
             registry.register_collector(Box::new(Sizes {
                 roster: roster.clone(),
                 metadata: metadata.clone(),
@@ -97,6 +115,19 @@ impl Metrics {
             topic: topic.to_owned(),
         };
         self.0.records.get_or_create(&label).clone()
+    }
+
+    pub(super) fn scrubbed(&self, bytes: usize) {
+        self.0.scrubbed_bytes.inc_by(bytes as u64);
+    }
+
+    /// A damaged range of a log was found.
+    pub(super) fn damaged(&self) {
+        self.0.damaged.inc();
+    }
+
+    pub(super) fn repaired(&self) {
+        self.0.repaired.inc();
     }
 
     pub(super) fn in_sync_changed(&self, before: usize, after: usize) {

@@ -12,9 +12,11 @@
 
 mod fetchers;
 mod frame;
+mod refetch;
 mod sessions;
 mod throttle;
 
 pub(super) use fetchers::Fetchers;
+pub(super) use refetch::{Lender, Refetch};
 pub(super) use sessions::Sessions;
 pub(super) use throttle::Throttles;

@@ -323,7 +323,7 @@ fn rewrite(file: &Path, bytes: &[u8]) {
 /// The same with a bit of the first batch turned.
 fn damaged(whole: &[u8]) -> Vec<u8> {
     let mut bytes = whole.to_vec();
-    bytes[100] ^= 1;
+    bytes[65] ^= 1;
     bytes
 }
 

@@ -67,6 +67,7 @@ impl Service {
             4 => Self::Queue,
             5 => Self::Coordinator,
             6 => Self::Reply,
+            7 => Self::Refetch,
             _ => return None,
         })
     }

@@ -128,7 +128,8 @@ impl Goals {
             || "- -".to_owned(),
             |last| format!("{} {}", term(&last), last.index),
         );
-        writeln!(file, "{} {last}", goal.term)?;
+        let text = format!("{} {last}", goal.term);
+        writeln!(file, "{text} {:08x}", seal(&text))?;
         file.sync_all()?;
         std::fs::rename(&temporary, &path)?;
         File::open(&self.dir)?.sync_all()
@@ -141,8 +142,17 @@ impl Goals {
     }
 }
 
-/// `term last-term last-index`, the latter two `-` where there is no entry.
+/// A goal that was changed would have a voter vote too early.
+fn seal(text: &str) -> u64 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, text.as_bytes())
+}
+
+/// `term last-term last-index seal`, the middle two `-` where there is no entry.
 fn parse(text: &str) -> Option<Goal> {
+    let (text, sealed) = text.strip_suffix('\n')?.rsplit_once(' ')?;
+    if sealed != format!("{:08x}", seal(text)) {
+        return None;
+    }
     let mut words = text.split_whitespace();
     let (goal_term, last_term, last_index) = (words.next()?, words.next()?, words.next()?);
     let last = match (last_term, last_index) {
@@ -153,4 +163,31 @@ fn parse(text: &str) -> Option<Goal> {
         term: goal_term.parse().ok()?,
         last,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_torn_or_changed_at_any_byte_is_not_believed() {
+        let dir = tempfile::tempdir().expect("directory");
+        let goals = Goals::new(dir.path());
+        let goal = Goal {
+            term: 12,
+            last: Some(log_id(11, 40)),
+        };
+        goals.put(GroupId(3), goal).expect("written");
+        assert_eq!(goals.get(GroupId(3)).expect("read"), Some(goal));
+        let path = dir.path().join("3.rejoin");
+        let whole = std::fs::read(&path).expect("there");
+        for at in 0..whole.len() {
+            let mut bent = whole.clone();
+            bent[at] ^= 1;
+            for image in [&bent[..], &whole[..at]] {
+                std::fs::write(&path, image).expect("damaged");
+                assert!(goals.get(GroupId(3)).is_err(), "byte {at}");
+            }
+        }
+    }
 }

@@ -206,3 +206,43 @@ fn sum(digest: &Digest) -> u32 {
     // A 32-bit checksum in a 64-bit return value.
     (digest.clone().finalize() & 0xffff_ffff) as u32
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_torn_or_changed_at_any_byte_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        let preamble = Preamble {
+            meta: SnapshotMeta::default(),
+            clock_ms: 1000,
+        };
+        let state: Snapshot = Box::new(|out: &mut dyn Write| out.write_all(&[7; 700]));
+        let mut stored = shelf.temporary(GroupId(3)).unwrap();
+        stored.write(&preamble, &state).unwrap();
+        shelf.put(GroupId(3), &stored).unwrap();
+        let read = || {
+            let stored = Shelf::open(dir.path())?.get(GroupId(3))?.expect("there");
+            let (preamble, mut state) = stored.read()?;
+            let mut bytes = Vec::new();
+            state.read_to_end(&mut bytes)?;
+            io::Result::Ok((preamble, bytes))
+        };
+        assert_eq!(read().unwrap(), (preamble, vec![7; 700]));
+        let path = dir.path().join("3.snapshot");
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut bent = whole.clone();
+            bent[at] ^= 1 << (at % 8);
+            let mut zeroed = whole.clone();
+            zeroed[at..].fill(0);
+            for image in [&bent[..], &zeroed[..], &whole[..at]] {
+                std::fs::write(&path, image).unwrap();
+                assert!(read().is_err(), "byte {at}");
+            }
+        }
+    }
+}

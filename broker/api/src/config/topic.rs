@@ -14,6 +14,9 @@ pub struct Settings {
     pub compact: bool,
     /// `producer` keeps batches as sent.
     pub compression_type: String,
+    pub compression_gzip_level: i32,
+    pub compression_lz4_level: i32,
+    pub compression_zstd_level: i32,
     pub delete_retention_ms: i64,
     pub file_delete_delay_ms: i64,
     /// Records between two syncs.
@@ -56,6 +59,9 @@ impl Settings {
             delete: has("delete"),
             compact: has("compact"),
             compression_type: keys.text("compression.type"),
+            compression_gzip_level: keys.number("compression.gzip.level"),
+            compression_lz4_level: keys.number("compression.lz4.level"),
+            compression_zstd_level: keys.number("compression.zstd.level"),
             delete_retention_ms: keys.number("delete.retention.ms"),
             file_delete_delay_ms: keys.number("file.delete.delay.ms"),
             flush_messages: keys.number("flush.messages"),

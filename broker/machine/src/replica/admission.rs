@@ -115,6 +115,16 @@ impl Replica {
         }
     }
 
+    /// Refuses a batch for a reason of the broker's own, after which it comes again.
+    pub fn refuse(&mut self, header: &Header, why: Refusal, now_ms: i64) -> Admission {
+        if self.leading.is_none() {
+            return Admission::Refused(Refusal::NotLeader);
+        }
+        let expected = self.producers.expected(header);
+        self.missed.note_refused(header, expected, &why, now_ms);
+        Admission::Refused(why)
+    }
+
     /// Why this replica takes nothing that is to be acknowledged like that.
     fn inability(&self, ack: Ack) -> Option<Refusal> {
         let (in_sync, required) = (self.membership.in_sync.len(), self.required());

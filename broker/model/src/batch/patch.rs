@@ -2,7 +2,9 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::{CRC_FROM, LOG_APPEND_TIME, crc_of};
+use super::{
+    Batch, COMPRESSION_MASK, CRC_FROM, HEADER_BYTES, LOG_APPEND_TIME, PREFIX_BYTES, crc_of,
+};
 use crate::{Epoch, Offset};
 
 /// Gives a batch its place in the log: base offset and leader epoch. Both lie outside what the CRC
@@ -30,6 +32,26 @@ pub fn set_max_timestamp(batch: Bytes, timestamp: i64, log_append_time: bool) ->
     }
     if let Some(mut field) = bytes.get_mut(35..43) {
         field.put_i64(timestamp);
+    }
+    let crc = crc_of(&bytes);
+    if let Some(mut field) = bytes.get_mut(CRC_FROM - 4..CRC_FROM) {
+        field.put_u32(crc);
+    }
+    bytes.freeze()
+}
+
+/// The same records in another form: `payload` is them compressed with `codec` (a batch's attribute, 0 =
+/// not). Sealed anew; everything else the header says stays.
+pub fn set_payload(batch: &Batch, codec: u8, payload: &[u8]) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(HEADER_BYTES + payload.len());
+    bytes.put_slice(batch.bytes.get(..HEADER_BYTES).unwrap_or_default());
+    bytes.put_slice(payload);
+    let length = i32::try_from(HEADER_BYTES - PREFIX_BYTES + payload.len()).unwrap_or(i32::MAX);
+    if let Some(mut field) = bytes.get_mut(8..12) {
+        field.put_i32(length);
+    }
+    if let Some(mut field) = bytes.get_mut(CRC_FROM..CRC_FROM + 2) {
+        field.put_i16((batch.header.attributes & !COMPRESSION_MASK) | i16::from(codec & 7));
     }
     let crc = crc_of(&bytes);
     if let Some(mut field) = bytes.get_mut(CRC_FROM - 4..CRC_FROM) {

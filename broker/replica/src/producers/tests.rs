@@ -41,3 +41,26 @@ fn what_was_written_down_of_records_that_are_gone_is_not_believed_when_others_ar
     }
     assert_eq!(recount(&path, &log.reader()), of(&log));
 }
+
+#[test]
+fn file_torn_or_changed_at_any_byte_is_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let (mut log, _) = Log::open(&path, commitlog::Config::default()).unwrap();
+    for sequence in 0..3 {
+        append(&mut log, 1, sequence);
+        append(&mut log, 2, sequence);
+    }
+    store(&path, log.end_offset(), &of(&log));
+    let file = path.join(FILE);
+    let whole = fs::read(&file).unwrap();
+    assert!(load(&path).is_some());
+    for at in 0..whole.len() {
+        let (before, rest) = whole.split_at(at);
+        let bent = [before, &[rest.first().unwrap() ^ 1], rest.get(1..).unwrap()].concat();
+        for image in [&bent, before] {
+            fs::write(&file, image).unwrap();
+            assert_eq!(recount(&path, &log.reader()), of(&log), "byte {at}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
 use replica::{Answer, Effect, Local, NotDeleted};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Context, compacting::Compacting};
+use super::{Context, compacting::Compacting, scrubbing::Scrubbing};
 use crate::{
     disk::Disk,
     partition::{
@@ -38,6 +38,7 @@ pub(super) struct Hosted {
     /// The leader this follower fetches from.
     pub(super) following: Option<BrokerId>,
     pub(super) compacting: Compacting,
+    pub(super) scrubbing: Scrubbing,
     /// It has records that compaction cannot read.
     pub(super) uncleanable: bool,
     /// In the driver's set of deadlines.
@@ -246,7 +247,11 @@ impl Hosted {
                     mailbox: self.shared.mailbox.clone(),
                     partition: self.partition,
                 }),
-                Effect::Follow => self.follow(),
+                Effect::Follow => {
+                    // The fetcher tells the leader the epoch that is shown, at once and only then.
+                    self.publish();
+                    self.follow();
+                }
                 Effect::Report => {
                     if let Some(leader) = self.following {
                         self.context.fetchers.follow(leader, self.shared.clone());
@@ -346,7 +351,7 @@ impl Hosted {
         self.shared.settings.load_full()
     }
 
-    fn refused(&self, refusal: Refusal) -> AppendError {
+    pub(super) fn refused(&self, refusal: Refusal) -> AppendError {
         let m = self.local.machine().membership();
         AppendError::refused(refusal, m.leader, m.leader_epoch)
     }

@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 use replica::{Opening, Timing};
 use tokio::sync::watch;
 
-use super::{Context, Mailbox, compacting::Compacting, hosted::Hosted};
+use super::{Context, Mailbox, compacting::Compacting, hosted::Hosted, scrubbing::Scrubbing};
 use crate::partition::{
     PARTITIONS, clock,
     handle::{Progress, Role, Shared, Snapshot},
@@ -88,6 +88,7 @@ impl Hosted {
             answers: Vec::new(),
             following: None,
             compacting: Compacting::default(),
+            scrubbing: Scrubbing::default(),
             uncleanable: false,
             deadline_ms: None,
         })

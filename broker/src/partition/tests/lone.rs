@@ -1,3 +1,5 @@
+use model::batch::Batch;
+
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -273,6 +275,87 @@ async fn inflated_record_is_held_to_the_topics_limit() {
         assert_eq!(appended.is_ok(), taken, "{appended:?}");
         assert!(handle.append(append(plain, Acks::All)).await.is_ok());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn topic_that_names_a_codec_has_every_batch_stored_with_it() {
+    let cluster = Cluster::start_with(1, forgetful()).await;
+    let text = "the same again, ".repeat(20_000);
+    let mut b = Builder::default().producer(7, 0, 0);
+    b.push(clock::wall_ms(), Some(b"key"), Some(text.as_bytes()));
+    let plain = b.build().unwrap();
+    let types = ["uncompressed", "gzip", "snappy", "lz4", "zstd"];
+    for (stored, name) in (0..).zip(types) {
+        for time in ["CreateTime", "LogAppendTime"] {
+            let configs = [("compression.type", name), ("message.timestamp.type", time)];
+            for sent in [plain.clone(), compressed(&plain)] {
+                let partition = cluster.topic(&[1], &configs).await;
+                let handle = cluster.handle(1, partition);
+                let before = Batch::parse(&sent).unwrap();
+                let appended = handle.append(append(sent, Acks::All)).await.unwrap();
+                let mut data = handle.read(from(0, Limit::HighWatermark)).unwrap();
+                let batch = Batch::parse(&data.batches.remove(0)).unwrap();
+                let header = batch.header;
+                batch.verify_crc().unwrap();
+                assert_eq!(header.compression(), stored, "{name}");
+                let kept = |h: &batch::Header| (h.producer_id, h.base_sequence, h.record_count);
+                assert_eq!(kept(&header), kept(&before.header));
+                if time == "CreateTime" {
+                    assert_eq!(header.max_timestamp, before.header.max_timestamp);
+                } else {
+                    assert_eq!(Some(header.max_timestamp), appended.log_append_time);
+                }
+                if header.compression() == before.header.compression() {
+                    assert_eq!(batch.payload(), before.payload(), "as it came");
+                }
+                let records = match stored {
+                    0 => batch.payload(),
+                    codec => inflate::inflate(codec, &batch.payload(), 1 << 20).unwrap(),
+                };
+                assert_eq!(records, plain[61..]);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_given_a_damaged_batch_of_the_only_replica_and_the_rest_is_read() {
+    let (cluster, partition, handle) = lone(forgetful(), &[("index.interval.bytes", "0")]).await;
+    for value in ["a", "b", "c"] {
+        put(&handle, value).await;
+    }
+    let segment = segment_of(cluster.directory(1), partition);
+    rewrite(&segment, &damaged(&std::fs::read(&segment).unwrap()));
+    for _ in 0..2 {
+        let found = handle.read(from(0, Limit::HighWatermark));
+        assert!(matches!(found, Err(ReadError::Damaged { .. })), "{found:?}");
+    }
+    let behind = handle.read(from(1, Limit::HighWatermark)).unwrap();
+    assert_eq!(
+        batch::split(behind.batches.concat().into()).unwrap().len(),
+        2
+    );
+    put(&handle, "d").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn producers_are_refused_before_the_disk_is_full_and_readers_and_coordinators_are_not() {
+    let config = Config {
+        disk_free_bytes_min: u64::MAX,
+        ..Config::default()
+    };
+    let (_cluster, _, handle) = lone(config, &[]).await;
+    let kept = Append {
+        origin: Origin::Coordinator,
+        ..append(values(&["kept"]), Acks::All)
+    };
+    handle.append(kept).await.unwrap();
+    let refused = handle.append(append(values(&["no"]), Acks::All)).await;
+    let Err(AppendError::Storage(why)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(why.contains("millrace.disk.free.limit.bytes"), "{why}");
+    assert_eq!(read(&handle, Limit::HighWatermark), ["kept"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -261,8 +261,16 @@ async fn damaged_log_is_copied_again_only_when_the_cluster_does_without_it() {
     assert_eq!(read(&copied, Limit::LogEnd), ["a", "b"]);
 }
 
+/// Waits until a replica's file has these bytes again.
+async fn whole_again(cluster: &Cluster, broker: i32, segment: &Path, whole: &[u8]) {
+    let mut changes = cluster.brokers[&broker].partitions.roster().changes();
+    while std::fs::read(segment).unwrap() != whole {
+        changes.changed().await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn leader_that_finds_its_log_damaged_hands_over_and_copies_it_again() {
+async fn leader_fills_the_hole_that_a_reader_finds_with_what_its_follower_has() {
     let cluster = Cluster::start_with(2, forgetful()).await;
     let partition = cluster.topic(&[1, 2], &[]).await;
     let leader = cluster.handle(1, partition);
@@ -270,9 +278,58 @@ async fn leader_that_finds_its_log_damaged_hands_over_and_copies_it_again() {
         put(&leader, value).await;
     }
     let segment = segment_of(cluster.directory(1), partition);
-    rewrite(&segment, &damaged(&std::fs::read(&segment).unwrap()));
+    let whole = std::fs::read(&segment).unwrap();
+    rewrite(&segment, &damaged(&whole));
     let found = leader.read(from(0, Limit::HighWatermark));
     assert!(matches!(found, Err(ReadError::Damaged { .. })), "{found:?}");
+    whole_again(&cluster, 1, &segment, &whole).await;
+    assert_eq!(read(&leader, Limit::HighWatermark), ["a", "b"]);
+    let status = leader.status();
+    assert_eq!((status.role, status.isr.len()), (Role::Leader, 2));
+    put(&leader, "c").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_that_nobody_reads_is_read_again_and_its_hole_filled_by_the_leader() {
+    let config = Config {
+        scrub_every_ms: 10,
+        sweep_ms: 10,
+        ..forgetful()
+    };
+    let cluster = Cluster::start_with(2, config).await;
+    let partition = cluster.topic(&[1, 2], &[("flush.messages", "1")]).await;
+    for value in ["a", "b"] {
+        put(&cluster.handle(1, partition), value).await;
+    }
+    let segment = segment_of(cluster.directory(2), partition);
+    let whole = std::fs::read(&segment).unwrap();
+    rewrite(&segment, &damaged(&whole));
+    whole_again(&cluster, 2, &segment, &whole).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leader_whose_hole_nobody_can_fill_hands_over_and_copies_its_log_again() {
+    let cluster = Cluster::start_with(2, forgetful()).await;
+    let partition = cluster.topic(&[1, 2], &[]).await;
+    let leader = cluster.handle(1, partition);
+    for value in ["a", "b"] {
+        put(&leader, value).await;
+    }
+    let segment = segment_of(cluster.directory(1), partition);
+    let whole = std::fs::read(&segment).unwrap();
+    // Another log with the same file says where the hole is.
+    let same = tempfile::tempdir().unwrap();
+    let same_segment = same.path().join(segment.file_name().unwrap());
+    std::fs::write(&same_segment, &whole).unwrap();
+    let (log, _) = commitlog::Log::open(same.path(), commitlog::Config::default()).unwrap();
+    for file in [&segment, &same_segment] {
+        rewrite(file, &damaged(&whole));
+    }
+    leader.0.mailbox.send(Job::Refetched {
+        partition,
+        hole: log.hole_at(Offset(0)).unwrap().unwrap(),
+        batches: None,
+    });
     let new = cluster
         .until(2, partition, |s| s.role == Role::Leader)
         .await;

@@ -346,3 +346,103 @@ async fn a_full_disk_is_known_while_there_is_room_for_votes_and_waited_for_after
     thread.join().expect("writer");
     assert_eq!(terms(&wal).len() as u64, next + 1);
 }
+
+/// Sectors that a disk writes whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+fn config() -> Config {
+    Config {
+        file_bytes: FILE_BYTES,
+        files_max: 3,
+        waiting_bytes_max: WAITING_BYTES_MAX,
+    }
+}
+
+/// What a start finds, or that it is refused; vote and entries with it.
+fn started(dir: &Path) -> Option<(BTreeMap<u64, u64>, Option<Vote>)> {
+    let (wal, thread) = Wal::open(dir, config(), ()).ok()?;
+    let vote = wal.log(GROUP).lock().vote();
+    let found = terms(&wal);
+    wal.stop();
+    thread.join().expect("writer");
+    Some((found, vote))
+}
+
+#[tokio::test]
+async fn a_group_commit_torn_at_any_sector_keeps_what_was_synced_and_a_prefix_of_the_rest() {
+    let dir = tempfile::tempdir().expect("directory");
+    let vote = Vote::new_committed(2, 1);
+    with_wal(dir.path(), async |wal| {
+        append(wal, 0..3, 1, 100).await;
+        wal.log(GROUP).lock().set_vote(vote);
+        wal.write_durably(vec![Record::vote(GROUP, &vote)])
+            .await
+            .expect("durable");
+        let mut records = Vec::new();
+        for index in 3..20 {
+            let (record, payload) = entry(index, 2, 170);
+            let log = wal.log(GROUP);
+            log.lock()
+                .push(log_id(2, index), Kind::Normal, payload)
+                .expect("follows");
+            records.push(record);
+        }
+        wal.write_durably(records).await.expect("durable");
+    })
+    .await;
+    let path = file::path(dir.path(), 1);
+    let whole = std::fs::read(&path).expect("file");
+    let synced = 3 * entry(0, 1, 100).0.len() + Record::vote(GROUP, &vote).len();
+    let each = entry(3, 2, 170).0.len();
+    let end = synced + 17 * each;
+    for sector in synced / SECTOR_BYTES..=end / SECTOR_BYTES {
+        let from = (sector * SECTOR_BYTES).max(synced);
+        let to = ((sector + 1) * SECTOR_BYTES).min(end);
+        for torn in [from..whole.len(), from..to] {
+            let mut bytes = whole.clone();
+            bytes[torn.clone()].fill(0);
+            std::fs::write(&path, &bytes).expect("torn");
+            let (found, voted) = started(dir.path()).expect("starts");
+            assert_eq!(voted, Some(vote), "sector {sector}");
+            let entries = 3 + (from - synced) / each;
+            let expected = (0..entries as u64).map(|i| (i, if i < 3 { 1 } else { 2 }));
+            assert_eq!(found, expected.collect(), "{torn:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_changed_byte_of_what_was_synced_is_refused_or_changes_nothing() {
+    let dir = tempfile::tempdir().expect("directory");
+    let vote = Vote::new_committed(2, 1);
+    let last = with_wal(dir.path(), async |wal| {
+        append(wal, 0..3, 1, 60).await;
+        wal.log(GROUP).lock().set_vote(vote);
+        wal.write_durably(vec![Record::vote(GROUP, &vote)])
+            .await
+            .expect("durable");
+        append(wal, 3..5, 2, 60).await;
+        entry(4, 2, 60).0.len()
+    })
+    .await;
+    let path = file::path(dir.path(), 1);
+    let whole = std::fs::read(&path).expect("file");
+    let end = 5 * last + Record::vote(GROUP, &vote).len();
+    let all: BTreeMap<u64, u64> = [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2)].into();
+    for at in 0..end {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &bytes).expect("changed");
+        let Some((found, voted)) = started(dir.path()) else {
+            continue;
+        };
+        assert_eq!(voted, Some(vote), "byte {at}");
+        let mut expected = all.clone();
+        if found != expected {
+            // Nothing behind the last write tells that it was synced: it looks like one that was torn.
+            assert!(at >= end - last, "byte {at}");
+            expected.pop_last();
+        }
+        assert_eq!(found, expected, "byte {at}");
+    }
+}
