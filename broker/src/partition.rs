@@ -134,6 +134,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         resources: Resources {
             descriptors: Arc::new(Descriptors::new(config.open_files_max)),
             tail: Arc::new(Budget::new(config.tails_bytes_max)),
+            ..Resources::default()
         },
         clock: clock::Clock::start(),
         roster: roster.clone(),

@@ -9,24 +9,33 @@ use std::{
 
 use model::Offset;
 
+use crate::Disk;
+
 /// Puts `bytes` under `path` so that a crash leaves the old or the new content, and syncs both the
 /// file and its directory.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = File::create(&temporary)?;
     file.write_all(bytes)?;
-    file.sync_all()?;
+    disk.sync_file(&temporary, &file)?;
     fs::rename(&temporary, path)?;
-    path.parent().map_or(Ok(()), sync_dir)
-}
-
-pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    let directory = path.parent();
+    directory.map_or(Ok(()), |path| disk.sync_directory(path))
 }
 
 /// Overwrites the offset kept in `path`. Not synced: an older value, or none when the write was torn,
 /// only means that more is looked at during recovery.
 pub(crate) fn write_offset(path: &Path, offset: Offset) -> io::Result<()> {
+    put_offset(path, offset).map(|_| ())
+}
+
+/// As [`write_offset`], durable when it returns.
+pub(crate) fn sync_offset(disk: &dyn Disk, path: &Path, offset: Offset) -> io::Result<()> {
+    let file = put_offset(path, offset)?;
+    disk.sync_file(path, &file)
+}
+
+fn put_offset(path: &Path, offset: Offset) -> io::Result<File> {
     let mut bytes = [0u8; 12];
     let (value, seal) = bytes.split_at_mut(8);
     value.copy_from_slice(&offset.0.to_be_bytes());
@@ -36,7 +45,8 @@ pub(crate) fn write_offset(path: &Path, offset: Offset) -> io::Result<()> {
         .truncate(false)
         .write(true)
         .open(path)?;
-    file.write_all_at(&bytes, 0)
+    file.write_all_at(&bytes, 0)?;
+    Ok(file)
 }
 
 /// The offset kept in `path`; `None` when there is none or it is not whole.

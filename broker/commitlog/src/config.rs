@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Budget, Descriptors, Policy};
+use crate::{Budget, Descriptors, Disk, Policy, System};
 
 /// Settings of one log, in the log's own words.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Config {
     pub tail_bytes_max: usize,
     /// How the last process left the data directory.
     pub opened_after: Shutdown,
-    /// Limits shared by all logs of the process.
+    /// Shared by all logs of the process.
     pub resources: Resources,
 }
 
@@ -45,11 +45,22 @@ pub enum Shutdown {
     Unclean,
 }
 
-/// Limits that all logs of a process share.
-#[derive(Clone, Debug, Default)]
+/// What all logs of a process share.
+#[derive(Clone, Debug)]
 pub struct Resources {
     pub descriptors: Arc<Descriptors>,
     pub tail: Arc<Budget>,
+    pub disk: Arc<dyn Disk>,
+}
+
+impl Default for Resources {
+    fn default() -> Self {
+        Self {
+            descriptors: Arc::default(),
+            tail: Arc::default(),
+            disk: Arc::new(System),
+        }
+    }
 }
 
 impl Default for Config {

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::fs::FlockOperation;
 
-use crate::{Shutdown, checkpoint};
+use crate::{Disk, Shutdown, System, checkpoint};
 
 const LOCK: &str = ".lock";
 const CLEAN: &str = ".clean-shutdown";
@@ -64,7 +64,7 @@ impl DataDir {
         // must not look clean.
         let left = match fs::remove_file(path.join(CLEAN)) {
             Ok(()) => {
-                checkpoint::sync_dir(path).map_err(unusable)?;
+                System.sync_directory(path).map_err(unusable)?;
                 Shutdown::Clean
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Shutdown::Unclean,
@@ -91,7 +91,7 @@ impl DataDir {
     /// # Errors
     /// When the marker cannot be made durable; the next start then counts as unclean.
     pub fn mark_clean(self) -> io::Result<()> {
-        checkpoint::replace(&self.path.join(CLEAN), &[])
+        checkpoint::replace(&System, &self.path.join(CLEAN), &[])
     }
 }
 

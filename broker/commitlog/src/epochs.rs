@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, io, path::Path};
 
 use model::{Epoch, Offset};
 
-use crate::checkpoint;
+use crate::{Disk, checkpoint};
 
 /// Epochs in rising order, each with the offset of its first record.
 ///
@@ -78,7 +78,7 @@ impl Epochs {
     }
 
     /// One line a pair, closed by their number and a seal, so that a file cut short or changed is seen.
-    pub(crate) fn store(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn store(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
         let mut text = String::new();
         for (epoch, start) in &self.entries {
             // Writing to a string cannot fail.
@@ -86,7 +86,7 @@ impl Epochs {
         }
         let seal = u32::from_be_bytes(checkpoint::seal_of(text.as_bytes()));
         writeln!(text, "entries {} {seal:08x}", self.entries.len()).unwrap_or_default();
-        checkpoint::replace(path, text.as_bytes())
+        checkpoint::replace(disk, path, text.as_bytes())
     }
 
     /// `None` when the file is missing or not whole.
@@ -176,7 +176,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("leader-epochs");
         let e = epochs(&[(2, 0), (4, 10)]);
-        e.store(&path).unwrap();
+        e.store(&crate::System, &path).unwrap();
         assert_eq!(Epochs::load(&path), Some(e));
         let text = fs::read_to_string(&path).unwrap();
         for cut in 0..text.len() - 1 {

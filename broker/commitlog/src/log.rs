@@ -66,6 +66,8 @@ impl Log {
             .pop()
             .unwrap_or_else(|| unreachable!("recovery leaves at least one segment"));
         let compacted_to = checkpoint::read_offset(&dir.join(files::COMPACTED_TO));
+        // What was read and found whole may be in the system's memory only.
+        let dirty = shared.unsynced();
         let mut log = Self {
             config,
             reader: Reader {
@@ -73,8 +75,8 @@ impl Log {
             },
             active,
             active_since_ms: None,
-            dirty: Vec::new(),
-            dirty_directory: recovered.changed_directory,
+            dirty_directory: recovered.changed_directory || !dirty.is_empty(),
+            dirty,
             dirty_epochs: recovered.changed_epochs,
             epoch_changes: 0,
             unsynced_bytes: 0,
@@ -211,8 +213,7 @@ impl Log {
 
     fn store_start(&self, start: Offset) -> Result<(), Error> {
         let path = self.shared().dir.join(files::LOG_START);
-        checkpoint::write_offset(&path, start)
-            .and_then(|()| std::fs::File::open(&path)?.sync_all())
+        checkpoint::sync_offset(&*self.shared().disk, &path, start)
             .map_err(Error::io("write log start of", path))?;
         self.shared().start.store(start.0, Ordering::Release);
         let mut epochs = self

@@ -19,7 +19,7 @@ use model::{
 use run::Run;
 
 use crate::{
-    Epochs, Error,
+    Disk, Epochs, Error,
     segment::{Segment, scan},
     sync::Synced,
     tail::Tail,
@@ -35,6 +35,7 @@ pub struct Reader {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub dir: Arc<Path>,
+    pub disk: Arc<dyn Disk>,
     /// In rising order, never empty; the last one is written to.
     pub segments: RwLock<Vec<Arc<Segment>>>,
     pub start: AtomicI64,
@@ -47,6 +48,21 @@ pub(crate) struct Shared {
     pub stored_epochs: Mutex<u64>,
     pub poisoned: AtomicBool,
     pub synced: Mutex<Synced>,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Segments with batches that no sync has covered.
+    pub(crate) fn unsynced(&self) -> Vec<Arc<Segment>> {
+        let synced = self.lock_synced().upto;
+        if synced.0 >= self.end.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut segments = self.snapshot();
+        let first = segments.partition_point(|s| s.base <= synced);
+        segments.split_off(first.saturating_sub(1))
+    }
 }
 
 // === impl Reader ===

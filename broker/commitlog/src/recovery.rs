@@ -93,6 +93,7 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     let bytes = segments.iter().map(|s| s.size()).sum();
     let shared = Shared {
         dir,
+        disk: config.resources.disk.clone(),
         segments: RwLock::new(segments),
         start: AtomicI64::new(start.0),
         end: AtomicI64::new(end.0),
@@ -196,7 +197,11 @@ impl Walk<'_> {
             let Some(segment) = segments.get(i).cloned() else {
                 break;
             };
-            // A hole between segments is compaction's or a crash's; records never overlap.
+            if self.is_crash_hole(&segment) {
+                self.give_up(segments.split_off(i))?;
+                break;
+            }
+            // Any other hole between segments is compaction's; records never overlap.
             self.end = self.end.max(segment.base);
             let whole = if self.from == From::LastEntry {
                 self.check_end(&segment)?
@@ -204,12 +209,7 @@ impl Walk<'_> {
                 self.check(&segment, std::mem::take(&mut position))?
             };
             if !whole {
-                let behind = segments.split_off(i + 1);
-                for segment in &behind {
-                    self.recovered.cut_bytes += segment.size();
-                    segment.retire()?;
-                }
-                self.recovered.changed_directory = true;
+                self.give_up(segments.split_off(i + 1))?;
                 break;
             }
         }
@@ -225,6 +225,22 @@ impl Walk<'_> {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// The end of the segment before was not synced and is gone, while this one was written: files reach
+    /// the disk in any order. Compaction leaves holes too, but where all was synced.
+    fn is_crash_hole(&self, segment: &Segment) -> bool {
+        self.from != From::LastEntry && segment.base > self.end && self.end >= self.synced
+    }
+
+    /// What lies behind the end that was found is nothing's continuation.
+    fn give_up(&mut self, behind: Vec<Arc<Segment>>) -> Result<(), Error> {
+        for segment in &behind {
+            self.recovered.cut_bytes += segment.size();
+            segment.retire()?;
+        }
+        self.recovered.changed_directory = true;
+        Ok(())
     }
 
     /// Trusts the indexes of the active segment and reads only what lies behind the last entry. When
@@ -298,10 +314,10 @@ impl Walk<'_> {
         }
         self.recovered.cut_bytes += size - position;
         segment.cut(position, self.end)?;
-        segment
-            .file()?
-            .sync_all()
-            .map_err(Error::io("sync", segment.path()))?;
+        let path = segment.path();
+        let disk = &self.config.resources.disk;
+        disk.sync_file(&path, &*segment.file()?)
+            .map_err(Error::io("sync", path))?;
         Ok(false)
     }
 }

@@ -60,8 +60,10 @@ impl SyncTask {
     }
 
     fn run_once(self) -> Result<Offset, Error> {
+        let disk = &*self.shared.disk;
         for (path, file) in &self.files {
-            rustix::fs::fdatasync(&**file).map_err(|e| Error::io("sync", path)(e.into()))?;
+            disk.sync_file(path, file)
+                .map_err(Error::io("sync", path))?;
         }
         let dir = &self.shared.dir;
         if let Some((change, epochs)) = &self.epochs {
@@ -73,13 +75,14 @@ impl SyncTask {
                 .unwrap_or_else(PoisonError::into_inner);
             if *change > *stored {
                 epochs
-                    .store(&dir.join(files::EPOCHS))
+                    .store(disk, &dir.join(files::EPOCHS))
                     .map_err(Error::io("write epochs of", &**dir))?;
                 *stored = *change;
             }
         }
         if self.directory {
-            checkpoint::sync_dir(dir).map_err(Error::io("sync", &**dir))?;
+            disk.sync_directory(dir)
+                .map_err(Error::io("sync", &**dir))?;
         }
         let mut synced = self
             .shared

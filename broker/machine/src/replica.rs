@@ -246,6 +246,10 @@ impl Replica {
                     // Who was to join may have gone again at once: no race with it.
                     leading.propose_after_ms = now_ms + in_sync::PROPOSE_AGAIN_MS;
                 }
+                let joined = |b: &&BrokerId| !before.in_sync.contains(*b);
+                for member in self.membership.in_sync.iter().filter(joined) {
+                    leading.followers.joined(*member, now_ms);
+                }
                 // Whoever was put out from elsewhere has to show itself again.
                 for gone in before.in_sync {
                     if !self.membership.in_sync.contains(&gone) {

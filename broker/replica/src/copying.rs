@@ -1,9 +1,15 @@
 //! A follower takes over what its leader sent.
 
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
 use commitlog::Error;
 use machine::replica::divergence;
-use model::{Epoch, Offset, batch};
+use model::{
+    Epoch, Offset,
+    batch::{self, Batch},
+};
 
 use crate::{Answer, Effect, Local, is_of_the_disk, producers, watermark};
 
@@ -56,6 +62,7 @@ impl Local {
             for batch in &batches {
                 batch.verify_crc()?;
             }
+            self.begin_with(&batches)?;
             let run: Vec<Bytes> = batches.iter().map(|b| b.bytes.clone()).collect();
             self.log.append(&run)?;
             for batch in &batches {
@@ -70,6 +77,20 @@ impl Local {
         }
         self.machine.copied(self.ends(), high_watermark);
         Ok(())
+    }
+
+    /// The leader's log may begin inside a batch, whose first records were deleted: the batch comes
+    /// whole all the same. An empty log that was to begin there begins with the batch instead.
+    fn begin_with(&mut self, batches: &[Batch]) -> Result<(), Error> {
+        let (start, end) = (self.log.start_offset(), self.log.end_offset());
+        match batches.first().map(|first| &first.header) {
+            Some(first)
+                if start == end && first.base_offset < end && first.last_offset() >= end =>
+            {
+                self.log.reset_to(first.base_offset)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn cut(&mut self, known: (Epoch, Offset), now_ms: i64) -> Result<(), Error> {

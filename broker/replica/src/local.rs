@@ -1,5 +1,8 @@
 //! The replica: writing, role changes, syncs.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -16,6 +19,9 @@ use crate::{Fault, is_of_the_disk, watermark};
 
 /// Milliseconds without a write after which the newest batches leave memory.
 const TAIL_IDLE_MS: i64 = 10_000;
+
+/// Before any time.
+const LONG_AGO_MS: i64 = i64::MIN / 2;
 
 /// When what was written is synced, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +91,17 @@ pub(crate) struct SyncState {
     in_flight: bool,
     /// When the first byte was written that no sync covers.
     since_ms: Option<i64>,
+}
+
+impl SyncState {
+    /// Records that recovery found behind the last sync are to be synced at once: until then nobody may
+    /// count on them, and there may be no other write to wait for.
+    pub(crate) fn after_opening(ends: Ends) -> Self {
+        Self {
+            in_flight: false,
+            since_ms: (ends.synced < ends.end).then_some(LONG_AGO_MS),
+        }
+    }
 }
 
 impl Local {

@@ -102,7 +102,7 @@ impl Opening<'_> {
             timing,
             staged: Vec::new(),
             staged_records: 0,
-            sync: SyncState::default(),
+            sync: SyncState::after_opening(ends),
             fault: None,
             warm_since_ms: None,
         })

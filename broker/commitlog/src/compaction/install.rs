@@ -8,7 +8,7 @@ use std::{fs, io, path::Path, path::PathBuf};
 use model::Offset;
 
 use super::Group;
-use crate::{Error, checkpoint, log::files};
+use crate::{Disk, Error, System, checkpoint, log::files};
 
 const UNFINISHED: &str = "compaction";
 const FINISHED: &str = "compacted";
@@ -43,14 +43,15 @@ pub(super) fn complete(dir: &Path, groups: &[Group]) -> Result<(), Error> {
         gone.push('\n');
     }
     gone.push_str(&seal(&gone));
-    checkpoint::replace(&path.join(GONE), gone.as_bytes()).map_err(Error::io("write into", path))
+    checkpoint::replace(&System, &path.join(GONE), gone.as_bytes())
+        .map_err(Error::io("write into", path))
 }
 
 /// From now on the new segments count. Nobody may open the old ones any more.
 pub(crate) fn commit(dir: &Path) -> Result<(), Error> {
     let path = dir.join(FINISHED);
     fs::rename(unfinished(dir), &path)
-        .and_then(|()| checkpoint::sync_dir(dir))
+        .and_then(|()| System.sync_directory(dir))
         .map_err(Error::io("rename to", path))
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn move_in(dir: &Path) -> Result<(), Error> {
             }
         }
     }
-    checkpoint::sync_dir(dir).map_err(failed)?;
+    System.sync_directory(dir).map_err(failed)?;
     remove_all(&from)
 }
 

@@ -111,7 +111,12 @@ impl Log {
         if before == 0 {
             self.active_first_ms = headers.first().map(|h| h.max_timestamp);
         }
-        if let Err(e) = write_all(&segment, before, batches) {
+        let bytes = headers.iter().map(|h| h.size_bytes() as u64).sum();
+        let reserved = self.shared().disk.reserve(&self.shared().dir, bytes);
+        let written = reserved
+            .map_err(|e| Error::io("write", segment.path())(e))
+            .and_then(|()| write_all(&segment, before, batches));
+        if let Err(e) = written {
             self.undo(&segment, before);
             return Err(e);
         }

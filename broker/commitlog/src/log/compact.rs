@@ -146,8 +146,7 @@ impl Log {
     fn store_compacted_to(&mut self, offset: Offset) -> Result<(), Error> {
         self.compacted_to = offset;
         let path = self.shared().dir.join(files::COMPACTED_TO);
-        checkpoint::write_offset(&path, offset)
-            .and_then(|()| std::fs::File::open(&path)?.sync_all())
+        checkpoint::sync_offset(&*self.shared().disk, &path, offset)
             .map_err(Error::io("write", path))
     }
 

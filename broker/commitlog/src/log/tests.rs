@@ -469,6 +469,7 @@ fn few_descriptors_serve_many_segments() {
         resources: Resources {
             descriptors: Arc::new(Descriptors::new(4)),
             tail: Arc::new(Budget::new(0)),
+            ..Resources::default()
         },
         ..small()
     };

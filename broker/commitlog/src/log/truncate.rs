@@ -127,8 +127,7 @@ impl Log {
                 .map_err(Error::io("write index point of", path))?;
         }
         let path = shared.dir.join(files::RECOVERY_POINT);
-        checkpoint::write_offset(&path, synced.upto)
-            .and_then(|()| std::fs::File::open(&path)?.sync_all())
+        checkpoint::sync_offset(&*shared.disk, &path, synced.upto)
             .map_err(Error::io("write recovery point of", path))
     }
 

@@ -141,6 +141,30 @@ fn bad_batch_in_an_older_segment_takes_the_later_ones_along() {
 }
 
 #[test]
+fn hole_that_a_crash_left_between_segments_ends_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = Config {
+        segment_bytes: 300,
+        ..Config::default()
+    };
+    let mut log = Log::open(dir.path(), small.clone()).unwrap().0;
+    for i in 0..12 {
+        log.append(&[one(i, 0, i)]).unwrap();
+    }
+    drop(log);
+    // Later files reached the disk, the last batch of the first one did not.
+    let bytes = fs::read(file(dir.path())).unwrap();
+    let size = one(0, 0, 0).len();
+    fs::write(file(dir.path()), &bytes[..bytes.len() - size]).unwrap();
+    let end = (bytes.len() / size) as i64 - 1;
+    let (mut log, recovered) = Log::open(dir.path(), small).unwrap();
+    assert_eq!(log.end_offset(), Offset(end));
+    assert!(recovered.cut_bytes > 300);
+    log.append(&[one(end, 2, 0)]).unwrap();
+    assert_eq!(log.read(Offset(end), 1).unwrap(), [one(end, 2, 0)]);
+}
+
+#[test]
 fn clean_restart_reads_next_to_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut log = open(dir.path()).unwrap().0;

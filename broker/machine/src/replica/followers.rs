@@ -67,6 +67,14 @@ impl Followers {
         }
     }
 
+    /// It is in sync from now on, and has as long as every other to catch up with what it lacks above the
+    /// watermark. Otherwise it would be put out at once, and let in again when it reports next.
+    pub(super) fn joined(&mut self, broker: BrokerId, now_ms: i64) {
+        if let Some(follower) = self.0.get_mut(&broker) {
+            follower.caught_up_ms = follower.caught_up_ms.max(now_ms);
+        }
+    }
+
     pub(super) fn forget(&mut self, broker: BrokerId) {
         self.0.insert(broker, Follower::unknown(NEVER_MS));
     }

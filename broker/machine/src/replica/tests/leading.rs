@@ -318,3 +318,18 @@ fn appends_wait_on_where_the_leader_goes_on_in_the_next_epoch_and_not_in_a_later
     };
     assert_eq!(r.assign(membership(3, 2, &[1, 2]), 5), [failed]);
 }
+
+#[test]
+fn member_that_has_just_joined_has_as_long_as_every_other_to_catch_up() {
+    let mut replica = leader(2, &[1]);
+    let now_ms = 10 * LAG_MS;
+    let five = header(-1, 0, 0, 5);
+    replica.admit(&five, Ack::Leader, now_ms, now_ms + 1000, 1);
+    replica.written(Offset(5), now_ms);
+    // Too few are in sync for the watermark to move, so whoever has nothing may join.
+    let effects = replica.position_of(BrokerId(2), at(0), now_ms);
+    assert_eq!(effects, [proposal(0, 0, &[1, 2])]);
+    assert_eq!(replica.assign(membership(0, 1, &[1, 2]), now_ms), []);
+    let effects = replica.tick(now_ms + LAG_MS + 1);
+    assert_eq!(effects, [proposal(0, 1, &[1])]);
+}
