@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Crates of the workspace and those of the workspace they may use. A new arrow is a decision:
 /// ARCHITECTURE.md says what each one is for.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("kafka-wire", &[]),
     ("amqp-wire", &[]),
@@ -17,6 +17,10 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("commitlog", &["model"]),
     ("machine", &["model"]),
     ("replica", &["model", "commitlog", "machine"]),
+    (
+        "simulation",
+        &["model", "commitlog", "machine", "replica"],
+    ),
     (
         "broker",
         &[
