@@ -17,7 +17,7 @@ impl Serve for Request {
 
     async fn serve(self, call: Call) -> Answer<Response> {
         let unnamed =
-            self.client_software_name.is_empty() || self.client_software_version.is_empty();
+            !is_software(&self.client_software_name) || !is_software(&self.client_software_version);
         if call.version >= 3 && unnamed {
             return error(ErrorCode::InvalidRequest).into();
         }
@@ -35,6 +35,13 @@ impl Serve for Request {
         }
         .into()
     }
+}
+
+/// Letters, digits, dots and dashes, with neither of these two at an end (KIP-511).
+fn is_software(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    outer(name.chars().next()) && outer(name.chars().last()) && name.chars().all(inner)
 }
 
 /// A client that finds another cluster or broker at a known address must look around anew (KIP-1242).

@@ -55,6 +55,9 @@ async fn delete(
     let replica = replicas::find(front, image, topic, Uuid::nil(), asked.partition_index)
         .map_err(|missing| missing.code)?;
     let status = replicas::leading(&replica, -1)?;
+    if !replica.deletes() {
+        return Err(ErrorCode::PolicyViolation);
+    }
     let before = match asked.offset {
         ALL => status.high_watermark,
         offset if offset < 0 => return Err(ErrorCode::OffsetOutOfRange),

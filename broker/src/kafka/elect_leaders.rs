@@ -73,11 +73,7 @@ impl Serve for Request {
 
     async fn serve(self, call: Call) -> Answer<Response> {
         let Some(election) = Election::of(self.election_type) else {
-            return Response {
-                error_code: ErrorCode::InvalidRequest.code(),
-                ..Response::default()
-            }
-            .into();
+            return refused(self).into();
         };
         let before = call.front.metadata.image();
         let all = self.topic_partitions.is_none();
@@ -127,6 +123,29 @@ impl Serve for Request {
             ..Response::default()
         }
         .into()
+    }
+}
+
+/// Every partition that was named, with what is wrong with the request.
+fn refused(request: Request) -> Response {
+    let code = ErrorCode::InvalidRequest.code();
+    let topics = request.topic_partitions.into_iter().flatten();
+    let results = topics.map(|topic| ReplicaElectionResult {
+        topic: topic.topic,
+        partition_result: topic
+            .partitions
+            .into_iter()
+            .map(|partition_id| PartitionResult {
+                partition_id,
+                error_code: code,
+                error_message: Some(Str::from_static("Unknown election type.")),
+            })
+            .collect(),
+    });
+    Response {
+        error_code: code,
+        replica_election_results: results.collect(),
+        ..Response::default()
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn append(error: &AppendError) -> ErrorCode {
         AppendError::NotLeader { .. } | AppendError::CutOff | AppendError::Stopping => {
             ErrorCode::NotLeaderOrFollower
         }
-        AppendError::InvalidRecord { .. } => ErrorCode::InvalidRecord,
+        AppendError::NotOneBatch(_) | AppendError::InvalidRecord { .. } => ErrorCode::InvalidRecord,
         AppendError::CorruptMessage => ErrorCode::CorruptMessage,
         AppendError::MessageTooLarge { .. } => ErrorCode::MessageTooLarge,
         AppendError::RecordListTooLarge { .. } => ErrorCode::RecordListTooLarge,

@@ -122,6 +122,12 @@ fn line(watched: Watched, committed: bool, version: i16) -> PartitionData {
                 .filter(|_| version >= LEADERS_FROM)
                 .map(leader)
                 .unwrap_or_default(),
+            // Where there is no such partition nothing was looked for; where it failed there is no list.
+            aborted_transactions: matches!(
+                failed.code,
+                ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId
+            )
+            .then(Vec::new),
             records: Some(Records::default()),
             ..PartitionData::default()
         },
@@ -156,18 +162,18 @@ fn success(partition_index: i32, data: ReadData, committed: bool, version: i16) 
     }
 }
 
-/// `None` for a line that must be said at any rate.
-fn told(line: &PartitionData) -> Option<Told> {
+fn told(line: &PartitionData) -> Told {
     let has_news = line.error_code != ErrorCode::None.code()
         || line.diverging_epoch != EpochEndOffset::default()
         || line
             .records
             .as_ref()
             .is_some_and(|records| !records.is_empty());
-    (!has_news).then_some(Told {
+    Told {
+        has_news,
         high_watermark: line.high_watermark,
         log_start: line.log_start_offset,
-    })
+    }
 }
 
 /// Lines of one topic that follow each other share its header.

@@ -18,6 +18,10 @@ impl Serve for Request {
             Some(_) => return failed(ErrorCode::UnsupportedVersion).into(),
             None => {}
         }
+        // An id goes with an epoch (KIP-360).
+        if (self.producer_id < 0) != (self.producer_epoch < 0) {
+            return failed(ErrorCode::InvalidRequest).into();
+        }
         match call.front.producer_ids.next(&call.front.metadata).await {
             Some(producer_id) => Response {
                 error_code: ErrorCode::None.code(),
@@ -35,6 +39,7 @@ impl Serve for Request {
 fn failed(code: ErrorCode) -> Response {
     Response {
         error_code: code.code(),
+        producer_epoch: -1,
         ..Response::default()
     }
 }

@@ -1,5 +1,7 @@
 //! `ListOffsets`: where a partition begins and ends, and what was written at a time.
 
+use std::collections::HashSet;
+
 use kafka_wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse, Request, Response,
 };
@@ -8,7 +10,7 @@ use model::{Epoch, Offset};
 
 use super::dispatch::{Answer, Call, Serve};
 use super::{Front, error_code, replicas};
-use crate::partition::{ReadError, Status, TimedOffset};
+use crate::partition::{Handle, ReadError, Status, TimedOffset};
 use machine::metadata::image::Image;
 use uuid::Uuid;
 
@@ -54,7 +56,24 @@ fn answer(request: &Request, call: &Call) -> Response {
     let image = call.front.metadata.image();
     let committed = request.isolation_level == READ_COMMITTED;
     let topics = request.topics.iter().map(|topic| {
-        let partitions = topic.partitions.iter().map(|asked| {
+        let times = |index| {
+            let same = |asked: &&ListOffsetsPartition| asked.partition_index == index;
+            topic.partitions.iter().filter(same).count()
+        };
+        // One that is named twice is refused, and told once.
+        let mut told = HashSet::new();
+        let once = topic
+            .partitions
+            .iter()
+            .filter(move |asked| told.insert(asked.partition_index));
+        let partitions = once.map(|asked| {
+            if times(asked.partition_index) > 1 {
+                return line(
+                    asked.partition_index,
+                    Err(ErrorCode::InvalidRequest),
+                    call.version,
+                );
+            }
             let found = find(
                 &call.front,
                 &image,
@@ -94,8 +113,8 @@ fn find(
     match asked.timestamp {
         special::LATEST if status.watermark_settled => Ok(Some(latest(&status, committed))),
         special::LATEST => Err(not_available(version)),
-        special::EARLIEST => Ok(Some(earliest(&status))),
-        _ if supported(special::EARLIEST_LOCAL) => Ok(Some(earliest(&status))),
+        special::EARLIEST => Ok(Some(earliest(&replica, &status))),
+        _ if supported(special::EARLIEST_LOCAL) => Ok(Some(earliest(&replica, &status))),
         _ if supported(special::MAX_TIMESTAMP) => {
             let found = replica.max_timestamp();
             timed(found, &status, committed, version)
@@ -123,11 +142,12 @@ fn latest(status: &Status, committed: bool) -> TimedOffset {
     }
 }
 
-fn earliest(status: &Status) -> TimedOffset {
+fn earliest(replica: &Handle, status: &Status) -> TimedOffset {
     TimedOffset {
         offset: status.log_start,
         timestamp: -1,
-        epoch: Epoch::UNKNOWN,
+        // None before the first record.
+        epoch: replica.epoch_at(status.log_start).unwrap_or(Epoch::UNKNOWN),
     }
 }
 

@@ -3,6 +3,8 @@
 mod cluster;
 mod topic_partitions;
 
+use std::collections::HashSet;
+
 use kafka_wire::messages::metadata::{
     MetadataRequestTopic, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
     Request, Response,
@@ -13,17 +15,23 @@ use machine::metadata::image::{Image, Partition, Topic};
 use super::dispatch::{Answer, Call, Serve};
 use super::{directory, topics};
 
+/// First version that looks topics up by id. Older ones carry the field, to be left alone.
+const TOPIC_IDS_FROM: i16 = 12;
+
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 13);
 
     async fn serve(self, call: Call) -> Answer<Response> {
+        if call.version < TOPIC_IDS_FROM && names_an_id(&self) {
+            return refused(self).into();
+        }
         let image = call.front.metadata.image();
         let asks_all = match &self.topics {
             None => true,
             // Version 0 had no null: an empty list meant all.
             Some(topics) => call.version == 0 && topics.is_empty(),
         };
-        let described = if asks_all {
+        let described: Vec<MetadataResponseTopic> = if asks_all {
             image
                 .topics
                 .values()
@@ -31,11 +39,19 @@ impl Serve for Request {
                 .collect()
         } else {
             let wanted = self.topics.unwrap_or_default();
+            let mut seen = HashSet::new();
             wanted
                 .iter()
+                .filter(|topic| seen.insert((topic.name.as_ref(), topic.topic_id)))
                 .map(|topic| find(&image, topic, self.allow_auto_topic_creation, &call))
                 .collect()
         };
+        // A topic that is asked for by name and by id is told once.
+        let mut told = HashSet::new();
+        let described = described
+            .into_iter()
+            .filter(|topic| topic.topic_id.is_nil() || told.insert(topic.topic_id))
+            .collect();
         let mut response = Response {
             brokers: directory::reachable(&image)
                 .map(|(broker, endpoint)| MetadataResponseBroker {
@@ -59,6 +75,30 @@ impl Serve for Request {
             response.cluster_authorized_operations = directory::operations::CLUSTER;
         }
         response.into()
+    }
+}
+
+fn names_an_id(request: &Request) -> bool {
+    request
+        .topics
+        .iter()
+        .flatten()
+        .any(|topic| topic.name.is_none() || !topic.topic_id.is_nil())
+}
+
+/// Nothing but the topics as they were named.
+fn refused(request: Request) -> Response {
+    let topics = request.topics.into_iter().flatten();
+    Response {
+        topics: topics
+            .map(|topic| MetadataResponseTopic {
+                error_code: ErrorCode::InvalidRequest.code(),
+                name: Some(topic.name.unwrap_or_default()),
+                topic_id: topic.topic_id,
+                ..MetadataResponseTopic::default()
+            })
+            .collect(),
+        ..Response::default()
     }
 }
 
@@ -109,7 +149,7 @@ fn find(
 fn failed(code: ErrorCode, name: Option<&Str>) -> MetadataResponseTopic {
     MetadataResponseTopic {
         error_code: code.code(),
-        name: Some(name.cloned().unwrap_or_default()),
+        name: name.cloned(),
         ..MetadataResponseTopic::default()
     }
 }

@@ -12,6 +12,7 @@ use kafka_wire::messages::produce::{
 };
 use kafka_wire::{ErrorCode, Records, Str, Versions};
 use machine::metadata::image::Image;
+use model::batch::Header;
 use model::{BrokerId, TopicPartition};
 
 use super::dispatch::{Answer, Call, Serve};
@@ -21,6 +22,9 @@ use crate::partition::{Acks, Append, AppendError, Appended, Origin};
 /// First version whose answer to a wrong broker names the right one (KIP-951).
 const LEADER_HINTS_FROM: i16 = 10;
 const TOPIC_IDS_FROM: i16 = 13;
+/// First version whose clients are expected to read zstd (KIP-110), and its codec.
+const ZSTD_FROM: i16 = 7;
+const ZSTD: u8 = 4;
 
 impl Serve for Request {
     /// Versions 0 to 2 are offered and not served, as Kafka does it: librdkafka takes compression
@@ -114,8 +118,10 @@ struct Terms {
 struct Failed {
     code: ErrorCode,
     message: Option<String>,
-    /// Record of the batch that is at fault.
-    record: Option<i32>,
+    /// Records of the batch that are at fault.
+    records: Vec<i32>,
+    /// Tell where the log starts, as Kafka does of what came as far as the log.
+    at_log: bool,
     leader: Option<LeaderIdAndEpoch>,
 }
 
@@ -124,7 +130,8 @@ impl Failed {
         Self {
             code,
             message: None,
-            record: None,
+            records: Vec::new(),
+            at_log: false,
             leader: None,
         }
     }
@@ -139,13 +146,25 @@ impl Failed {
 
 impl From<AppendError> for Failed {
     fn from(error: AppendError) -> Self {
-        let record = match &error {
-            AppendError::InvalidRecord { index, .. } => *index,
-            AppendError::InvalidTimestamp { index, .. } => Some(*index),
-            _ => None,
+        let records = match &error {
+            AppendError::InvalidRecord { indexes, .. }
+            | AppendError::InvalidTimestamp { indexes, .. } => indexes.clone(),
+            _ => Vec::new(),
         };
+        let at_log = !matches!(
+            error,
+            AppendError::NotLeader { .. }
+                | AppendError::CutOff
+                | AppendError::Stopping
+                | AppendError::NotOneBatch(_)
+                | AppendError::CorruptMessage
+                | AppendError::MessageTooLarge { .. }
+                | AppendError::RecordListTooLarge { .. }
+                | AppendError::Storage(_)
+        );
         Self {
-            record,
+            records,
+            at_log,
             message: Some(error.to_string()),
             ..Self::code(error_code::append(&error))
         }
@@ -200,6 +219,8 @@ async fn append_to(
     let Some(records) = records else {
         return Err(Failed::invalid_record("records are null"));
     };
+    let records = records.into_bytes();
+    check_offered(&records, terms.version)?;
     let Some(replica) = front.roster.get(target) else {
         return Err(Failed {
             leader: hint(known.leader, known.leader_epoch.0),
@@ -207,7 +228,7 @@ async fn append_to(
         });
     };
     let append = Append {
-        batches: records.into_bytes(),
+        batches: records,
         acks: terms.acks,
         timeout: terms.timeout,
         origin: Origin::Client,
@@ -222,6 +243,20 @@ async fn append_to(
             ..Failed::from(error)
         }
     })
+}
+
+/// What this request must not bring, whatever the topic allows. Bytes that are no batch are the log's to refuse.
+fn check_offered(records: &[u8], version: i16) -> Result<(), Failed> {
+    let Ok(header) = Header::parse(records) else {
+        return Ok(());
+    };
+    if header.is_transactional() {
+        return Err(Failed::code(ErrorCode::TransactionalIdAuthorizationFailed));
+    }
+    if header.compression() == ZSTD && version < ZSTD_FROM {
+        return Err(Failed::code(ErrorCode::UnsupportedCompressionType));
+    }
+    Ok(())
 }
 
 fn hint(leader: Option<BrokerId>, leader_epoch: i32) -> Option<LeaderIdAndEpoch> {
@@ -240,13 +275,15 @@ fn failure(
     hints: bool,
 ) -> PartitionProduceResponse {
     let message = failed.message.map(Str::from);
-    let record_errors = failed.record.map(|record| BatchIndexAndErrorMessage {
-        batch_index: record,
-        batch_index_error_message: message.clone(),
-    });
-    // Kafka tells where the log starts even when a record was refused.
-    let log_start_offset = match (failed.code, target) {
-        (ErrorCode::InvalidRecord | ErrorCode::InvalidTimestamp, Ok(target)) => front
+    let record_errors = failed
+        .records
+        .iter()
+        .map(|record| BatchIndexAndErrorMessage {
+            batch_index: *record,
+            batch_index_error_message: message.clone(),
+        });
+    let log_start_offset = match target {
+        Ok(target) if failed.at_log => front
             .roster
             .get(*target)
             .map_or(-1, |replica| replica.status().log_start.0),
@@ -258,7 +295,7 @@ fn failure(
         base_offset: -1,
         log_append_time_ms: -1,
         log_start_offset,
-        record_errors: record_errors.into_iter().collect(),
+        record_errors: record_errors.collect(),
         error_message: message,
         current_leader: failed.leader.filter(|_| hints).unwrap_or_default(),
     }

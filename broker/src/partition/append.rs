@@ -68,9 +68,12 @@ pub enum AppendError {
         leader: Option<BrokerId>,
         epoch: Epoch,
     },
-    /// `index` names the record inside the batch when one is at fault.
+    /// The bytes are no batch, or more than one.
+    #[error("{0}")]
+    NotOneBatch(String),
+    /// `indexes` are the records inside the batch that are at fault, where some are.
     #[error("{message}")]
-    InvalidRecord { index: Option<i32>, message: String },
+    InvalidRecord { indexes: Vec<i32>, message: String },
     #[error("batch was damaged on its way")]
     CorruptMessage,
     /// Larger than `max.message.bytes`.
@@ -79,8 +82,9 @@ pub enum AppendError {
     /// Larger than a segment.
     #[error("batch of {size} bytes, a segment holds {max}")]
     RecordListTooLarge { size: usize, max: usize },
-    #[error("timestamp {timestamp} of record {index} is out of range")]
-    InvalidTimestamp { index: i32, timestamp: i64 },
+    /// `timestamp` is that of the first.
+    #[error("timestamp {timestamp} of records {indexes:?} is out of range")]
+    InvalidTimestamp { indexes: Vec<i32>, timestamp: i64 },
     #[error("compression codec {0} is unknown")]
     UnsupportedCompression(u8),
     /// Nothing was written.
@@ -247,7 +251,9 @@ impl Unchecked {
             walked,
             recompressed,
         } = checked;
-        let is_right = batch.header.max_timestamp == walked.max_timestamp;
+        // That the time is the broker's is not for the producer to say.
+        let is_right = batch.header.max_timestamp == walked.max_timestamp
+            && !batch.header.is_log_append_time();
         let stamped = match (log_append_time, recompressed) {
             (None, None) if is_right => return Ok((batch, None)),
             (None, Some(bytes)) if is_right => bytes,
@@ -260,10 +266,7 @@ impl Unchecked {
                 batch::set_max_timestamp(bytes, walked.max_timestamp, false)
             }
         };
-        let batch = Batch::parse(&stamped).map_err(|e| AppendError::InvalidRecord {
-            index: None,
-            message: e.to_string(),
-        })?;
+        let batch = Batch::parse(&stamped).map_err(|e| AppendError::NotOneBatch(e.to_string()))?;
         Ok((batch, log_append_time))
     }
 }
@@ -285,17 +288,17 @@ impl From<Acks> for Ack {
 impl From<Rejected> for AppendError {
     fn from(rejected: Rejected) -> Self {
         match rejected {
+            Rejected::NotOneBatch(message) => Self::NotOneBatch(message),
             Rejected::Malformed(message) => Self::InvalidRecord {
-                index: None,
+                indexes: Vec::new(),
                 message,
             },
             Rejected::Corrupt(_) => Self::CorruptMessage,
             Rejected::TooLarge { size, max } => Self::MessageTooLarge { size, max },
-            Rejected::Record { index, message } => Self::InvalidRecord {
-                index: Some(index),
-                message,
-            },
-            Rejected::Timestamp { index, timestamp } => Self::InvalidTimestamp { index, timestamp },
+            Rejected::Records { indexes, message } => Self::InvalidRecord { indexes, message },
+            Rejected::Timestamps { indexes, timestamp } => {
+                Self::InvalidTimestamp { indexes, timestamp }
+            }
         }
     }
 }
@@ -305,7 +308,7 @@ impl From<Unreadable> for AppendError {
         match unreadable {
             Unreadable::Codec(codec) => Self::UnsupportedCompression(codec),
             other => Self::InvalidRecord {
-                index: None,
+                indexes: Vec::new(),
                 message: other.to_string(),
             },
         }

@@ -259,6 +259,16 @@ impl Handle {
         replica::epoch_end(&self.0.reader, current, asked)
     }
 
+    /// Epoch of the records at `offset`; `None` when it is not known here.
+    pub fn epoch_at(&self, offset: Offset) -> Option<Epoch> {
+        self.0.reader.epoch_at(offset)
+    }
+
+    /// True when records may be deleted: the topic's `cleanup.policy` has `delete`.
+    pub fn deletes(&self) -> bool {
+        self.0.settings.load().topic().delete
+    }
+
     /// Deletes records below `before`, at most the high watermark. Answers the new start. Followers
     /// delete when they fetch next.
     ///

@@ -37,7 +37,7 @@ pub(super) fn inflate(codec: u8, payload: &[u8], max: usize) -> Result<Bytes, Un
     match codec {
         1 => bounded(flate2::read::MultiGzDecoder::new(payload), max),
         2 => snappy(payload, max),
-        3 => bounded(lz4_flex::frame::FrameDecoder::new(payload), max),
+        3 => lz4(payload, max),
         4 => {
             let mut decoder = zstd::stream::read::Decoder::new(payload).map_err(damaged)?;
             let (least, most) = ZSTD_WINDOW_LOG.into_inner();
@@ -58,6 +58,26 @@ fn bounded(from: impl Read, max: usize) -> Result<Bytes, Unreadable> {
         return Err(Unreadable::TooLarge(max));
     }
     Ok(out.into())
+}
+
+/// The decoder takes the end of the bytes for the end of the frame: here the frame has to say so itself.
+fn lz4(payload: &[u8], max: usize) -> Result<Bytes, Unreadable> {
+    const MARK_BYTES: usize = 4;
+    /// In the byte after the magic number: a checksum follows the mark.
+    const CHECKSUM_FLAG: u8 = 0x04;
+    let mut rest = payload;
+    let out = bounded(lz4_flex::frame::FrameDecoder::new(&mut rest), max)?;
+    let frame = payload.len() - rest.len();
+    let checksum_bytes = match payload.get(4) {
+        Some(flags) if flags & CHECKSUM_FLAG != 0 => 4,
+        _ => 0,
+    };
+    let end = frame.saturating_sub(checksum_bytes);
+    let mark = payload.get(end.saturating_sub(MARK_BYTES)..end);
+    if mark != Some(&[0; MARK_BYTES]) {
+        return Err(damaged("lz4 frame is cut short"));
+    }
+    Ok(out)
 }
 
 /// One raw block, or the Java client's stream of blocks: 16 bytes of header, then length and block.
@@ -143,10 +163,13 @@ mod tests {
                 Err(Unreadable::TooLarge(text.len() - 1)),
                 "codec {codec}"
             );
-            assert!(
-                inflate(codec, &bytes[..bytes.len() / 2], MAX).is_err(),
-                "codec {codec} cut"
-            );
+            for cut in [bytes.len() / 2, bytes.len() - 6, bytes.len() - 1] {
+                assert!(
+                    inflate(codec, &bytes[..cut], MAX).is_err(),
+                    "codec {codec} cut to {cut} of {}",
+                    bytes.len()
+                );
+            }
         }
         let twice = [text.clone(), text].concat();
         assert_eq!(inflate(2, &xerial, MAX).unwrap(), twice);

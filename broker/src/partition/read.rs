@@ -126,6 +126,13 @@ fn begin(
     };
     if let Some(epoch) = read.last_fetched_epoch {
         let known = epoch_end(reader, now.leader_epoch, epoch);
+        // Newer than anything here: there is no place where the two logs can have parted.
+        if known.0 == Epoch::UNKNOWN {
+            return Err(ReadError::OffsetOutOfRange {
+                start: data.log_start,
+                end: reader.end_offset(),
+            });
+        }
         data.diverging = divergence::diverging(Some(epoch), read.offset, known);
         if data.diverging.is_some() {
             return Ok((data, None));

@@ -256,6 +256,7 @@ func offsetsWithoutMembers(p *Probe) {
 	empty := kmsg.NewPtrDeleteGroupsRequest()
 	empty.Groups = []string{""}
 	p.Ask("delete the empty name", empty)
+	p.Ask("describe the empty name", describeOf(""))
 	old := describeOf(group, p.Name("none"))
 	old.SetVersion(5)
 	p.AskAs("describe v5", old)

@@ -61,11 +61,8 @@ impl Membership {
                     .as_deref()
                     .map(|p| m.metadata(p))
                     .unwrap_or_default(),
-                assignment: if stable {
-                    m.assignment.clone()
-                } else {
-                    Bytes::new()
-                },
+                // The last one stays in sight while the next is made.
+                assignment: m.assignment.clone(),
             })
             .collect();
         Description {

@@ -104,7 +104,6 @@ impl Draft<'_> {
     }
 
     pub(super) fn delete(&mut self) -> Result<(), Error> {
-        self.check_group_id()?;
         if !self.exists {
             return Err(Error::GroupNotFound);
         }

@@ -24,11 +24,16 @@ pub fn place(batch: Bytes, base_offset: Offset, leader_epoch: Epoch) -> Bytes {
 }
 
 /// Replaces the max timestamp and seals anew. With `log_append_time` the batch also says that the
-/// timestamp is the broker's and holds for every record.
+/// timestamp is the broker's and holds for every record; without it that it is the producers'.
 pub fn set_max_timestamp(batch: Bytes, timestamp: i64, log_append_time: bool) -> Bytes {
     let mut bytes = owned(batch);
-    if log_append_time && let Some(attributes) = bytes.get_mut(CRC_FROM + 1) {
-        *attributes |= LOG_APPEND_TIME.to_le_bytes()[0];
+    if let Some(attributes) = bytes.get_mut(CRC_FROM + 1) {
+        let bit = LOG_APPEND_TIME.to_le_bytes()[0];
+        *attributes = if log_append_time {
+            *attributes | bit
+        } else {
+            *attributes & !bit
+        };
     }
     if let Some(mut field) = bytes.get_mut(35..43) {
         field.put_i64(timestamp);

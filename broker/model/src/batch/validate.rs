@@ -38,7 +38,10 @@ pub enum Timestamps {
 /// Why a produced batch is refused; nothing of it was appended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// Not one well-formed batch.
+    /// No batch, or more than one.
+    #[error("{0}")]
+    NotOneBatch(String),
+    /// One batch, not well-formed.
     #[error("{0}")]
     Malformed(String),
     /// The bytes changed on the way.
@@ -46,12 +49,18 @@ pub enum Rejected {
     Corrupt(Invalid),
     #[error("batch of {size} bytes is larger than the {max} that the topic allows")]
     TooLarge { size: usize, max: usize },
-    /// One record is at fault; `index` counts from 0 inside the batch.
-    #[error("record {index}: {message}")]
-    Record { index: i32, message: String },
-    #[error("record {index} has timestamp {timestamp}, outside what the topic allows")]
-    Timestamp { index: i32, timestamp: i64 },
+    /// Records are at fault, [`FAULTS_MAX`] at most; `indexes` count from 0 inside the batch.
+    #[error("records {indexes:?}: {message}")]
+    Records { indexes: Vec<i32>, message: String },
+    /// `timestamp` is that of the first.
+    #[error(
+        "records {indexes:?} have timestamps, {timestamp} the first, outside what the topic allows"
+    )]
+    Timestamps { indexes: Vec<i32>, timestamp: i64 },
 }
+
+/// Records of a batch that are named as being at fault. Each costs more in the answer than in the request.
+pub const FAULTS_MAX: usize = 1000;
 
 /// What the walk over the records found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,16 +75,18 @@ pub struct Walked {
 /// The first fault found, in Kafka's order: shape, format, seal, size, counts.
 pub fn envelope(bytes: &Bytes, rules: &Rules) -> Result<Batch, Rejected> {
     if bytes.is_empty() {
-        return Err(malformed("record batch is empty"));
+        return Err(not_one("record batch is empty"));
     }
     let batch = Batch::parse(bytes).map_err(|e| match e {
-        // A format from the future may be sound; bytes that claim it are taken as damaged.
+        // A format from the future may be sound; bytes that claim it are taken as damaged, as is a
+        // batch that says it is smaller than any.
         Invalid::Magic(magic) if !(0..=MAGIC).contains(&magic) => Rejected::Corrupt(e),
-        other => Rejected::Malformed(other.to_string()),
+        Invalid::Length(_) => Rejected::Corrupt(e),
+        other => Rejected::NotOneBatch(other.to_string()),
     })?;
     let header = batch.header;
     if batch.bytes.len() != bytes.len() {
-        return Err(malformed("more than one batch for one partition"));
+        return Err(not_one("more than one batch for one partition"));
     }
     if batch.bytes.len() > rules.batch_bytes_max {
         return Err(Rejected::TooLarge {
@@ -112,11 +123,13 @@ pub fn envelope(bytes: &Bytes, rules: &Rules) -> Result<Batch, Rejected> {
 /// Walks the records of an uncompressed or inflated payload. About 5 ns a record.
 ///
 /// # Errors
-/// The first record at fault, or a count that is not the header's.
+/// What is malformed first, a count that is not the header's, or every record that the topic does not allow.
 pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked, Rejected> {
     let mut left = payload;
     let mut index = 0;
     let mut max_timestamp = -1;
+    let (mut keyless, mut untimely) = (Vec::new(), Vec::new());
+    let mut first_untimely = -1;
     // What comes uncompressed is as large as its batch at most.
     let record_bytes_max = match header.compression() {
         0 => usize::MAX,
@@ -139,26 +152,44 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
             return Err(malformed("offset deltas are not consecutive"));
         }
         if rules.keys_required && frame.key.is_none() {
-            return Err(Rejected::Record {
-                index,
-                message: "Compacted topic cannot accept message without key".into(),
-            });
+            note(&mut keyless, index);
         }
         let timestamp = header.base_timestamp.wrapping_add(frame.timestamp_delta);
-        check_timestamp(index, timestamp, rules)?;
+        if !is_timely(timestamp, rules) {
+            if untimely.is_empty() {
+                first_untimely = timestamp;
+            }
+            note(&mut untimely, index);
+        }
         max_timestamp = max_timestamp.max(timestamp);
         index += 1;
     }
-    if index == header.record_count {
-        return Ok(Walked { max_timestamp });
-    }
-    Err(Rejected::Malformed(
-        Invalid::Count {
+    if index != header.record_count {
+        let counted = Invalid::Count {
             stated: header.record_count,
             found: index,
-        }
-        .to_string(),
-    ))
+        };
+        return Err(Rejected::Malformed(counted.to_string()));
+    }
+    if !untimely.is_empty() {
+        return Err(Rejected::Timestamps {
+            indexes: untimely,
+            timestamp: first_untimely,
+        });
+    }
+    if !keyless.is_empty() {
+        return Err(Rejected::Records {
+            indexes: keyless,
+            message: "Compacted topic cannot accept message without key".into(),
+        });
+    }
+    Ok(Walked { max_timestamp })
+}
+
+fn note(faults: &mut Vec<i32>, index: i32) {
+    if faults.len() < FAULTS_MAX {
+        faults.push(index);
+    }
 }
 
 /// Bytes after the header of a checked, uncompressed batch.
@@ -166,25 +197,26 @@ pub fn payload(batch: &Batch) -> &[u8] {
     batch.bytes.get(HEADER_BYTES..).unwrap_or_default()
 }
 
-fn check_timestamp(index: i32, timestamp: i64, rules: &Rules) -> Result<(), Rejected> {
+fn is_timely(timestamp: i64, rules: &Rules) -> bool {
     let Timestamps::Create {
         now_ms,
         before_max_ms,
         after_max_ms,
     } = rules.timestamps
     else {
-        return Ok(());
+        return true;
     };
     // -1 says "none" and passes.
     if timestamp == -1 {
-        return Ok(());
+        return true;
     }
     let too_new = timestamp.saturating_sub(now_ms) > after_max_ms;
     let too_old = now_ms.saturating_sub(timestamp) > before_max_ms;
-    if too_new || too_old {
-        return Err(Rejected::Timestamp { index, timestamp });
-    }
-    Ok(())
+    !too_new && !too_old
+}
+
+fn not_one(why: &str) -> Rejected {
+    Rejected::NotOneBatch(why.into())
 }
 
 fn malformed(why: &str) -> Rejected {

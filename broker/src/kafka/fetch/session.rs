@@ -38,6 +38,8 @@ pub(super) struct Wanted {
 /// What a response says of one partition, as far as it decides whether to say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Told {
+    /// It has records or an error, and must be said at any rate.
+    pub(super) has_news: bool,
     pub(super) high_watermark: i64,
     pub(super) log_start: i64,
 }
@@ -74,7 +76,7 @@ struct Session {
 #[derive(Debug)]
 struct Remembered {
     from: FetchPartition,
-    /// `None` = say it in the next response whatever it is.
+    /// What the client knows; `None` before it was told anything.
     told: Option<Told>,
 }
 
@@ -167,9 +169,8 @@ impl Sessions {
         id
     }
 
-    /// Notes what a response is about to say and answers which of its lines to keep, one each. A line
-    /// is `None` where it must be said at any rate: it has records, or an error.
-    pub(super) fn tell(&self, begun: &Begun, lines: &[(Key, Option<Told>)]) -> Vec<bool> {
+    /// Notes what a response is about to say and answers which of its lines to keep, one each.
+    pub(super) fn tell(&self, begun: &Begun, lines: &[(Key, Told)]) -> Vec<bool> {
         let mut open = self.open.lock();
         let mut session = open.get_mut(&begun.session_id);
         lines
@@ -181,8 +182,11 @@ impl Sessions {
                 let Some(remembered) = remembered else {
                     return true;
                 };
-                let news = told.is_none() || *told != remembered.told;
-                remembered.told = *told;
+                let moved = |known: Told| {
+                    (known.high_watermark, known.log_start) != (told.high_watermark, told.log_start)
+                };
+                let news = told.has_news || remembered.told.is_none_or(moved);
+                remembered.told = Some(*told);
                 news || !begun.incremental
             })
             .collect()

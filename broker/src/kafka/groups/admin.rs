@@ -44,10 +44,6 @@ async fn describe(call: &Call, group: &Str) -> describe_groups::DescribedGroup {
         group_id: group.clone(),
         ..describe_groups::DescribedGroup::default()
     };
-    if group.is_empty() {
-        described.error_code = ErrorCode::InvalidGroupId.code();
-        return described;
-    }
     let id = group.clone();
     let found = call
         .front

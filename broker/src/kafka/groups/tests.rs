@@ -348,7 +348,7 @@ async fn tools_see_groups_with_and_without_members() {
         (&member, "test")
     );
     assert_eq!(&*described.client_host, "/127.0.0.1");
-    assert_eq!(groups[1].error_code, ErrorCode::InvalidGroupId.code());
+    assert_eq!(groups[1].error_code, ErrorCode::GroupIdNotFound.code());
 }
 
 #[tokio::test]

@@ -6,19 +6,28 @@ use kafka_wire::{ErrorCode, Str, Versions};
 use crate::kafka::directory;
 use crate::kafka::dispatch::{Answer, Call, Serve};
 
-/// `endpoint_type`: brokers, the only kind there is here; 2 would be controllers.
+/// `endpoint_type`: brokers are what this listener tells of.
 const BROKERS: i8 = 1;
+const CONTROLLERS: i8 = 2;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 2);
 
     async fn serve(self, call: Call) -> Answer<Response> {
         if self.endpoint_type != BROKERS {
-            return Response {
-                error_code: ErrorCode::MismatchedEndpointType.code(),
-                error_message: Some(Str::from_static(
+            let (code, text) = match self.endpoint_type {
+                CONTROLLERS => (
+                    ErrorCode::MismatchedEndpointType,
                     "The request was sent to an endpoint of the wrong type.",
-                )),
+                ),
+                _ => (
+                    ErrorCode::UnsupportedEndpointType,
+                    "This endpoint type is not supported yet.",
+                ),
+            };
+            return Response {
+                error_code: code.code(),
+                error_message: Some(Str::from_static(text)),
                 ..Response::default()
             }
             .into();

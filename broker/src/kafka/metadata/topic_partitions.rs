@@ -17,6 +17,9 @@ impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 0);
 
     async fn serve(self, call: Call) -> Answer<Response> {
+        if self.cursor.as_ref().is_some_and(|c| c.partition_index < 0) {
+            return refused(self).into();
+        }
         let image = call.front.metadata.image();
         let mut names: Vec<Str> = if self.topics.is_empty() {
             image
@@ -30,7 +33,7 @@ impl Serve for Request {
         names.sort();
         names.dedup();
         let (first, mut from) = match &self.cursor {
-            Some(cursor) => (cursor.topic_name.clone(), cursor.partition_index.max(0)),
+            Some(cursor) => (cursor.topic_name.clone(), cursor.partition_index),
             None => (Str::default(), 0),
         };
         let mut room = self.response_partition_limit.clamp(1, PARTITIONS_MAX) as usize;
@@ -78,7 +81,23 @@ fn unknown(name: Str) -> DescribeTopicPartitionsResponseTopic {
     DescribeTopicPartitionsResponseTopic {
         error_code: code.code(),
         name: Some(name),
+        topic_authorized_operations: directory::operations::TOPIC,
         ..DescribeTopicPartitionsResponseTopic::default()
+    }
+}
+
+/// A cursor that no page can have ended at.
+fn refused(request: Request) -> Response {
+    let topics = request.topics.into_iter();
+    Response {
+        topics: topics
+            .map(|topic| DescribeTopicPartitionsResponseTopic {
+                error_code: ErrorCode::InvalidRequest.code(),
+                name: Some(topic.name),
+                ..DescribeTopicPartitionsResponseTopic::default()
+            })
+            .collect(),
+        ..Response::default()
     }
 }
 

@@ -37,7 +37,10 @@ impl Serve for Request {
         let (timeout_ms, validate_only) = (self.timeout_ms, self.validate_only);
         let front = &call.front;
         let quota = &call.mutations(STRICT_FROM);
-        let results = self.topics.into_iter().map(|topic| {
+        // One that is named twice is refused, and told once.
+        let mut told = HashSet::new();
+        let once = |topic: &CreatableTopic| told.insert(topic.name.clone());
+        let results = self.topics.into_iter().filter(once).map(|topic| {
             let twice = twice.contains(&topic.name);
             async move {
                 let name = topic.name.clone();
@@ -94,7 +97,7 @@ async fn create(
     };
     submit(front, command, timeout_ms, validate_only).await?;
     Ok(CreatableTopicResult {
-        topic_id: if validate_only { Uuid::nil() } else { id.0 },
+        topic_id: id.0,
         error_code: ErrorCode::None.code(),
         error_message: None,
         num_partitions,
@@ -182,11 +185,13 @@ fn manual(topic: &CreatableTopic) -> Result<Assignment, Failure> {
     Ok(Assignment::Manual(given.iter().map(replicas).collect()))
 }
 
+/// The last value of a key that is given more than once counts.
 fn configs(topic: &CreatableTopic) -> Result<Vec<(String, String)>, Failure> {
-    topic
-        .configs
-        .iter()
-        .map(|config| {
+    let later = |n: usize| topic.configs.iter().skip(n + 1);
+    let stated = topic.configs.iter().enumerate();
+    stated
+        .filter(|(n, config)| !later(*n).any(|other| other.name == config.name))
+        .map(|(_, config)| {
             let Some(value) = &config.value else {
                 return Err(Failure::new(
                     ErrorCode::InvalidConfig,

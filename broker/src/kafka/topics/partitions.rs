@@ -24,8 +24,13 @@ impl Serve for Request {
         let mut seen = HashSet::new();
         let mut results = Vec::with_capacity(self.topics.len());
         let quota = call.mutations(STRICT_FROM);
+        let times = |name| self.topics.iter().filter(|t| t.name == name).count();
         for topic in &self.topics {
-            let grown = if seen.insert(topic.name.clone()) {
+            // One that is named twice is refused, and told once.
+            if !seen.insert(topic.name.clone()) {
+                continue;
+            }
+            let grown = if times(topic.name.clone()) == 1 {
                 grow(
                     &call.front,
                     &quota,

@@ -17,10 +17,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("commitlog", &["model"]),
     ("machine", &["model"]),
     ("replica", &["model", "commitlog", "machine"]),
-    (
-        "simulation",
-        &["model", "commitlog", "machine", "replica"],
-    ),
+    ("simulation", &["model", "commitlog", "machine", "replica"]),
     (
         "broker",
         &[

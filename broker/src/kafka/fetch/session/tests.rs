@@ -37,17 +37,18 @@ fn partitions(begun: &Begun) -> Vec<i32> {
     partitions
 }
 
-fn line(partition: i32, high_watermark: i64) -> (Key, Option<Told>) {
+fn line(partition: i32, high_watermark: i64) -> (Key, Told) {
     let key = Key {
         topic: Str::from_static("t"),
         partition,
         ..Key::default()
     };
     let told = Told {
+        has_news: false,
         high_watermark,
         log_start: 0,
     };
-    (key, Some(told))
+    (key, told)
 }
 
 #[test]
@@ -91,8 +92,14 @@ fn only_news_is_told() {
         sessions.tell(&next, &[line(0, 5), line(1, 6)]),
         [false, true]
     );
+    // Records are news; that the client has read on is none.
+    let mut records = line(0, 5);
+    records.1.has_news = true;
+    assert_eq!(sessions.tell(&next, &[records]), [true]);
+    assert_eq!(sessions.tell(&next, &[line(0, 5)]), [false]);
     // After an error the same watermark is news again.
-    let failed = (line(0, 5).0, None);
+    let mut failed = line(0, -1);
+    failed.1.has_news = true;
     assert_eq!(sessions.tell(&next, &[failed]), [true]);
     assert_eq!(sessions.tell(&next, &[line(0, 5)]), [true]);
     assert_eq!(sessions.tell(&next, &[line(0, 5)]), [false]);
