@@ -28,6 +28,7 @@ use serving::Serving;
 pub use sockets::Sockets;
 
 mod identity;
+mod life;
 mod metrics;
 mod reconfigure;
 mod serving;
@@ -165,12 +166,14 @@ impl Node {
             let registering = Registration::register(
                 metadata.clone(),
                 identity.incarnation,
+                life::ended_in_order(&data_dir),
                 config.rack.clone(),
                 endpoints,
             );
             tokio::spawn(async move {
                 let registration = registering.await;
                 tracing::info!(epoch = registration.epoch(), "broker registered");
+                life::note(parts.data_dir.path(), registration.epoch());
                 match Serving::start(parts, sockets) {
                     Ok(started) => *serving.lock().await = Some(started),
                     Err(error) => return error,

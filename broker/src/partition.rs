@@ -22,6 +22,7 @@ mod driver;
 mod handle;
 mod inflate;
 mod metrics;
+mod nearby;
 mod peers;
 mod proposals;
 mod read;
@@ -142,6 +143,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
         refetch: peers::Refetch::new(mesh.clone(), runtime.clone()),
         fetchers: peers::Fetchers::new(
             mesh,
+            metadata.clone(),
             runtime.clone(),
             config.fetch_backoff_ms,
             throttles.clone(),

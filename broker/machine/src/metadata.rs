@@ -11,6 +11,7 @@
 mod broker;
 pub mod command;
 mod config;
+mod eligible;
 pub mod image;
 mod partition;
 pub mod quota;
@@ -61,7 +62,8 @@ impl Image {
                 incarnation,
                 rack,
                 endpoints,
-            } => broker::register(self, id, incarnation, rack, endpoints),
+                previous_epoch,
+            } => broker::register(self, id, (incarnation, previous_epoch), rack, endpoints),
             Command::FenceBroker { id, epoch } => broker::fence(self, id, epoch),
             Command::UnfenceBroker { id, epoch } => broker::unfence(self, id, epoch),
             Command::DrainBroker { id, epoch } => broker::drain(self, id, epoch),
@@ -127,6 +129,7 @@ impl Image {
                 allow_factor_change,
             )),
             Command::UnregisterBroker { id } => broker::unregister(self, id),
+            Command::AdoptInSyncDefault { min } => eligible::adopt_default(self, min),
             command => topology::carry_out(self, command),
         }
     }

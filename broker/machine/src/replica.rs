@@ -22,6 +22,7 @@ mod failing;
 mod followers;
 mod in_sync;
 mod missed;
+pub mod nearby;
 pub mod producers;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,8 @@ pub struct Membership {
     pub partition_epoch: i32,
     pub replicas: Vec<BrokerId>,
     pub in_sync: Vec<BrokerId>,
+    /// May lead without loss where nobody in sync can (KIP-966).
+    pub eligible: Vec<BrokerId>,
 }
 
 /// Where the log lies.
@@ -141,6 +144,19 @@ struct Leading {
     waiting: Waiting,
 }
 
+impl Membership {
+    /// Whether the cluster counts on `replica`, as it does on others: while it does, that one must not come
+    /// back with less than it had.
+    pub fn shares(&self, replica: BrokerId) -> bool {
+        let Self {
+            in_sync, eligible, ..
+        } = self;
+        let counted = in_sync.len() + eligible.len();
+        (eligible.contains(&replica) && counted > 1)
+            || (in_sync.contains(&replica) && in_sync.len() > 1)
+    }
+}
+
 impl Replica {
     /// A replica that has a log and no role yet. `high_watermark` is the last one known; it is never
     /// taken as a reason to truncate.
@@ -215,6 +231,15 @@ impl Replica {
     pub fn reconfigure(&mut self, rules: Rules, now_ms: i64) -> Vec<Effect> {
         self.rules = rules;
         self.settle(now_ms)
+    }
+
+    /// Takes over what the cluster has agreed on, and the settings that hold with it, as one: under either
+    /// alone the watermark could pass what an eligible replica does not have.
+    pub fn agree(&mut self, rules: Rules, membership: Membership, now_ms: i64) -> Vec<Effect> {
+        self.rules = rules;
+        let mut effects = self.assign(membership, now_ms);
+        effects.extend(self.settle(now_ms));
+        effects
     }
 
     /// Takes over what the cluster has agreed on. Older than what is known: ignored.
@@ -343,7 +368,7 @@ impl Replica {
         self.producers.observe(header);
     }
 
-    /// Forgets producers whose last batch is older than `before_ms`.
+    /// Forgets producers whose last batch is of `before_ms` or earlier.
     pub fn expire_producers(&mut self, before_ms: i64) {
         self.producers.expire(before_ms);
     }

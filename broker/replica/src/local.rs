@@ -159,8 +159,7 @@ impl Local {
         // What was admitted under the old role is written before the new one is known.
         let mut effects = self.write(now_ms);
         self.rules = rules;
-        extend(&mut effects, self.machine.reconfigure(rules, now_ms));
-        extend(&mut effects, self.machine.assign(membership, now_ms));
+        extend(&mut effects, self.machine.agree(rules, membership, now_ms));
         effects.push(Effect::Follow);
         effects
     }

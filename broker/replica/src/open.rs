@@ -26,8 +26,8 @@ pub struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Opens or makes the log. A damaged one is moved aside and begun anew when others are in the in-sync
-    /// set and this replica is not: empty it must not be elected. Otherwise it stays as it is, for a
+    /// Opens or makes the log. A damaged one is moved aside and begun anew when another leads and this replica
+    /// is neither in sync nor eligible: empty it must not be elected. Otherwise it stays as it is, for a
     /// person to look at.
     ///
     /// # Errors
@@ -42,8 +42,9 @@ impl Opening<'_> {
             timing,
             ..
         } = self;
-        let elsewhere =
-            membership.leader.is_some_and(|l| l != this) && !membership.in_sync.contains(&this);
+        let elsewhere = membership.leader.is_some_and(|l| l != this)
+            && !membership.in_sync.contains(&this)
+            && !membership.eligible.contains(&this);
         if self.damaged && elsewhere {
             set_aside(partition, &directory, self.wall_ms)?;
         }

@@ -13,6 +13,10 @@ pub struct Standing {
     pub position: Position,
     /// Epoch of its last record.
     pub last_epoch: Option<Epoch>,
+    /// Where its log begins; an older build does not say.
+    pub start: Option<Offset>,
+    /// Consumers read from it: it is told of every watermark.
+    pub is_read: bool,
 }
 
 /// What a leader has for a follower that goes on at `from`.
@@ -86,6 +90,8 @@ impl Standing {
             epoch,
             position: Position { next, held },
             last_epoch: reader.latest_epoch(),
+            start: Some(reader.start_offset()),
+            is_read: false,
         }
     }
 }

@@ -37,6 +37,11 @@ impl Local {
         }
     }
 
+    /// Forgets producers without a batch since `since_ms`.
+    pub fn expire_producers(&mut self, since_ms: i64) {
+        self.machine.expire_producers(since_ms);
+    }
+
     /// Closes the log and leaves the files of a clean shutdown.
     ///
     /// # Errors

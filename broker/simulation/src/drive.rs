@@ -524,6 +524,7 @@ fn membership(agreed: &Partition) -> Membership {
         partition_epoch: agreed.partition_epoch,
         replicas: agreed.replicas.clone(),
         in_sync: agreed.isr.clone(),
+        eligible: agreed.elr.clone(),
     }
 }
 

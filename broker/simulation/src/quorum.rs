@@ -167,6 +167,7 @@ impl World {
                 incarnation: node.incarnation,
                 rack: None,
                 endpoints: Vec::new(),
+                previous_epoch: None,
             },
             Asked::Unfence => Command::UnfenceBroker {
                 id,

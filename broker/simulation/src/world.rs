@@ -122,6 +122,7 @@ impl World {
                 incarnation,
                 rack: None,
                 endpoints: Vec::new(),
+                previous_epoch: None,
             });
             let Reply::Registered { epoch } = registered else {
                 unreachable!("{registered:?}")

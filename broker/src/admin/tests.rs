@@ -70,6 +70,7 @@ async fn register(metadata: &metadata::Handle, id: i32) {
         incarnation: Uuid::from_u128(1),
         rack: None,
         endpoints: Vec::new(),
+        previous_epoch: None,
     };
     let Ok(Reply::Registered { epoch }) = metadata.submit(command).await else {
         panic!("not registered");

@@ -84,6 +84,7 @@ impl Fixture {
             incarnation: uuid::Uuid::nil(),
             rack: None,
             endpoints: Vec::new(),
+            previous_epoch: None,
         };
         let reply = self.front.metadata.submit(register).await.unwrap();
         let Reply::Registered { epoch } = reply else {

@@ -135,6 +135,7 @@ fn image() -> Image {
             incarnation: Uuid::from_u128(1),
             rack: None,
             endpoints: Vec::new(),
+            previous_epoch: None,
         },
         0,
         1,

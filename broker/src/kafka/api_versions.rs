@@ -8,7 +8,12 @@ use super::dispatch::{self, Answer, Call, Serve};
 
 /// Features whose level clients look at. `transaction.version` is missing on purpose: without it
 /// clients do not expect transactions of the second kind.
-const FEATURES: &[(&str, i16)] = &[("metadata.version", 33), ("kraft.version", 1)];
+const FEATURES: &[(&str, i16)] = &[
+    ("metadata.version", 33),
+    ("kraft.version", 1),
+    (ELIGIBLE, 1),
+];
+const ELIGIBLE: &str = "eligible.leader.replicas.version";
 /// KIP-584: lowest level of `metadata.version` that Kafka 4 can be set back to.
 const METADATA_VERSION_MIN: i16 = 7;
 
@@ -24,13 +29,17 @@ impl Serve for Request {
         if !is_meant(&self, &call) {
             return error(ErrorCode::RebootstrapRequired).into();
         }
+        let image = call.front.metadata.image();
         Response {
             error_code: ErrorCode::None.code(),
             api_keys: dispatch::offered().map(|(key, v)| line(key, v)).collect(),
             supported_features: FEATURES.iter().map(supported).collect(),
-            finalized_features_epoch: i64::try_from(call.front.metadata.image().index)
-                .unwrap_or(i64::MAX),
-            finalized_features: FEATURES.iter().map(finalized).collect(),
+            finalized_features_epoch: i64::try_from(image.index).unwrap_or(i64::MAX),
+            finalized_features: FEATURES
+                .iter()
+                .filter(|(name, _)| *name != ELIGIBLE || image.keeps_eligible())
+                .map(finalized)
+                .collect(),
             ..Response::default()
         }
         .into()

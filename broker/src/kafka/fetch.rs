@@ -2,6 +2,7 @@
 //!
 //! Copies nothing: what the log hands out goes to the socket as it is.
 
+mod nearby;
 mod poll;
 mod session;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
+use self::nearby::Nearby;
 use self::poll::{Terms, Watched};
 use self::session::{Key, Told};
 use super::directory;
@@ -25,6 +27,8 @@ use crate::partition::{Limit, ReadData};
 pub(super) use self::session::Sessions;
 
 const READ_COMMITTED: i8 = 1;
+/// The client reads where it is.
+const NOWHERE_ELSE: i32 = -1;
 /// First version whose answer to a wrong broker names the right one, and first that gives its address.
 const LEADERS_FROM: i16 = 12;
 const ENDPOINTS_FROM: i16 = 16;
@@ -70,10 +74,11 @@ impl Serve for Request {
             },
         };
         let image = front.metadata.image();
+        let nearby = Nearby::of(&self, call.version, &front.config);
         let watched = begun
             .wanted
             .iter()
-            .map(|wanted| Watched::find(front, &image, wanted))
+            .map(|wanted| Watched::find(front, &image, wanted, nearby))
             .collect();
         let (readers, stop) = (front.roster.readers(), &front.stop);
         let (requests, replies) = (&front.requests, &front.replies);
@@ -112,7 +117,10 @@ impl Serve for Request {
 fn line(watched: Watched, committed: bool, version: i16) -> PartitionData {
     let partition_index = watched.partition;
     match watched.outcome {
-        Ok(data) => success(partition_index, data, committed, version),
+        Ok(data) => PartitionData {
+            preferred_read_replica: watched.preferred.map_or(NOWHERE_ELSE, |id| id.0),
+            ..success(partition_index, data, committed, version)
+        },
         Err(failed) => PartitionData {
             partition_index,
             error_code: failed.code.code(),
@@ -165,6 +173,7 @@ fn success(partition_index: i32, data: ReadData, committed: bool, version: i16) 
 fn told(line: &PartitionData) -> Told {
     let has_news = line.error_code != ErrorCode::None.code()
         || line.diverging_epoch != EpochEndOffset::default()
+        || line.preferred_read_replica != NOWHERE_ELSE
         || line
             .records
             .as_ref()

@@ -179,7 +179,7 @@ fn describe_partition(
         leader_id: leader(image, partition),
         leader_epoch: partition.leader_epoch.0,
         replica_nodes: directory::ids(&partition.replicas),
-        isr_nodes: directory::ids(&partition.isr),
+        isr_nodes: directory::ids(&partition.shown_in_sync(image).0),
         offline_replicas: directory::offline(image, partition),
     }
 }

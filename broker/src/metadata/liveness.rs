@@ -13,6 +13,7 @@ use model::BrokerId;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
+use super::config::Defaults;
 use super::{Config, Handle};
 use crate::peer::{Alive, Mesh};
 use crate::raft::{Group, Status};
@@ -32,6 +33,8 @@ pub(super) enum Step {
     Forget(BrokerId),
     /// The file here says other than the image of unclean elections.
     AdoptUncleanDefault(bool),
+    /// Or of how many replicas have to be in sync.
+    AdoptInSyncDefault(usize),
 }
 
 /// Works for as long as the group runs; idle while another broker leads.
@@ -54,7 +57,7 @@ pub(super) async fn supervise(metadata: Handle, group: Group, mesh: Mesh, config
                 metadata.this_broker(),
                 &group.status(),
                 |id| mesh.incarnation(id),
-                config.unclean_default,
+                config.defaults,
             )
         } else {
             Vec::new()
@@ -98,11 +101,14 @@ pub(super) fn decide(
     this: BrokerId,
     members: &Status,
     incarnation: impl Fn(BrokerId) -> Option<Uuid>,
-    unclean_default: bool,
+    defaults: Defaults,
 ) -> Vec<Step> {
     let mut steps = Vec::new();
-    if image.unclean_default != unclean_default {
-        steps.push(Step::AdoptUncleanDefault(unclean_default));
+    if image.unclean_default != defaults.unclean {
+        steps.push(Step::AdoptUncleanDefault(defaults.unclean));
+    }
+    if image.in_sync_default != Some(defaults.in_sync_min) {
+        steps.push(Step::AdoptInSyncDefault(defaults.in_sync_min));
     }
     // Another data directory answers under its id: the registered one is gone, and the other cannot
     // register before that is said.
@@ -160,6 +166,13 @@ async fn act(metadata: &Handle, group: &Group, step: Step) {
             let adopt = Command::AdoptUncleanDefault { enabled };
             if metadata.submit_as_leader(adopt).await.is_err() {
                 tracing::warn!("default of unclean elections not set: the quorum is not available");
+            }
+        }
+        Step::AdoptInSyncDefault(min) => {
+            tracing::info!(min, "replicas to be in sync as the configuration file says");
+            let adopt = Command::AdoptInSyncDefault { min };
+            if metadata.submit_as_leader(adopt).await.is_err() {
+                tracing::warn!("default of in-sync replicas not set: the quorum is not available");
             }
         }
         Step::Follow(id) => {

@@ -27,10 +27,12 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Registers; waits for a quorum as long as it takes.
+    /// Registers; waits for a quorum as long as it takes. `previous_epoch` is that of the life before this
+    /// one, if that ended in order.
     pub async fn register(
         metadata: Handle,
         incarnation: Uuid,
+        previous_epoch: Option<i64>,
         rack: Option<String>,
         endpoints: Vec<Endpoint>,
     ) -> Self {
@@ -41,6 +43,7 @@ impl Registration {
                     incarnation,
                     rack: rack.clone(),
                     endpoints: endpoints.clone(),
+                    previous_epoch,
                 })
                 .await;
             match reply {

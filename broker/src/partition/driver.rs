@@ -7,6 +7,7 @@
 
 mod compacting;
 mod hosted;
+mod joining;
 mod offline;
 mod open;
 mod repair;
@@ -83,6 +84,8 @@ pub(super) enum Job {
         epoch: Epoch,
         position: Position,
     },
+    /// Tell the leader anew where this follower stands.
+    Report { partition: TopicPartition },
     /// A leader's answer to this follower.
     Fetched {
         partition: TopicPartition,
@@ -335,6 +338,7 @@ impl Driver {
             } => self.with(partition, |hosted| {
                 hosted.follower_at(from, epoch, position, now_ms);
             }),
+            Job::Report { partition } => self.with(partition, |hosted| hosted.report()),
             Job::Fetched {
                 partition,
                 epoch,

@@ -18,6 +18,7 @@ use super::{
     append::{Acks, Append, AppendError, Appended, Unchecked},
     blocking::Pool,
     driver::{Job, Mailbox},
+    nearby::Nearby,
     read::{self, Read, ReadData, ReadError, TimedOffset},
     settings::Settings,
 };
@@ -95,6 +96,7 @@ pub(super) struct Shared {
     pub settings: ArcSwap<Settings>,
     pub snapshot: RwLock<Snapshot>,
     pub progress: watch::Sender<Progress>,
+    pub nearby: Nearby,
     /// The driver is asked to look for damage and has not looked yet.
     pub suspected: AtomicBool,
     /// Held by the append that is being checked and handed over.
@@ -117,6 +119,8 @@ pub(super) struct Snapshot {
     pub partition_epoch: i32,
     pub replicas: Vec<BrokerId>,
     pub isr: Vec<BrokerId>,
+    /// This replica is among them.
+    pub in_sync: bool,
     pub min_isr: usize,
     pub high_watermark: Offset,
     pub watermark_settled: bool,

@@ -157,7 +157,7 @@ impl Follower {
 
     /// Topics whose own configs changed, or all when those of the brokers did.
     fn reconfigure(&self, image: &Image) {
-        let mut all = false;
+        let mut all = self.told.in_sync_default != image.in_sync_default;
         let mut named = Vec::new();
         for difference in self.told.configs.diff(&image.configs) {
             let resource = match difference {
@@ -207,6 +207,7 @@ impl Follower {
                 partition_epoch: agreed.partition_epoch,
                 replicas: agreed.replicas.clone(),
                 in_sync: agreed.isr.clone(),
+                eligible: agreed.elr.clone(),
             },
             settings: settings.clone(),
         };
@@ -222,7 +223,12 @@ impl Follower {
             &topic,
             topic::Settings::resolve,
         );
-        Settings::new(resolved)
+        // No watermark may move where the elections count on its standing still.
+        let in_sync_min = image.in_sync_min(name);
+        Settings::new(topic::Settings {
+            min_insync_replicas: resolved.min_insync_replicas.max(in_sync_min),
+            ..resolved
+        })
     }
 
     fn tell(&self, partition: TopicPartition, job: Job) {

@@ -141,6 +141,7 @@ mod tests {
                 incarnation: Uuid::nil(),
                 rack: None,
                 endpoints: Vec::new(),
+                previous_epoch: None,
             };
             image.apply(register, 0, 0);
         }

@@ -3,6 +3,7 @@
 
 mod compacted;
 mod lone;
+mod nearby;
 mod replicated;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
@@ -102,6 +103,7 @@ impl Cluster {
             incarnation: Uuid::from_u128(id.0.cast_unsigned().into()),
             rack: None,
             endpoints: Vec::new(),
+            previous_epoch: None,
         };
         let Reply::Registered { epoch } = self.metadata.submit(registered).await.unwrap() else {
             panic!("not registered");

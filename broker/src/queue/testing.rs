@@ -59,6 +59,7 @@ impl Broker {
             incarnation: uuid::Uuid::nil(),
             rack: None,
             endpoints: Vec::new(),
+            previous_epoch: None,
         };
         let reply = image.apply(register, 0, 1);
         let Reply::Registered { epoch } = reply else {

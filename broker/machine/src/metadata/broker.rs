@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use super::command::{Refusal, Reply};
 use super::image::{Broker, Endpoint, Image};
-use super::partition;
+use super::partition::{self, Keeps};
 
 /// A broker began a life. It starts fenced, and out of every ISR but those it is alone in: what an
-/// earlier life had acknowledged from memory may be gone (KIP-966).
+/// earlier life had acknowledged from memory may be gone (KIP-966). Where that ended in order nothing is
+/// gone, and the broker stays an eligible leader (see [`super::eligible`]).
 ///
 /// The incarnation names the data directory. With another one the broker holds nothing of what it had,
 /// and leaves the ISRs that it is alone in as well: it must not lead with an empty log, which its
@@ -22,7 +23,7 @@ use super::partition;
 pub(super) fn register(
     image: &mut Image,
     id: BrokerId,
-    incarnation: Uuid,
+    (incarnation, previous_epoch): (Uuid, Option<i64>),
     rack: Option<String>,
     endpoints: Vec<Endpoint>,
 ) -> Result<Reply, Refusal> {
@@ -35,7 +36,10 @@ pub(super) fn register(
         )));
     }
     let departed = image.departed.remove(&id);
-    let known = image.brokers.get(&id).map(|known| known.incarnation);
+    let known = image.brokers.get(&id);
+    let ended_in_order =
+        image.keeps_eligible() && known.is_some_and(|known| previous_epoch == Some(known.epoch));
+    let known = known.map(|known| known.incarnation);
     let replaced = known.or(departed).is_some_and(|known| known != incarnation);
     let epoch = image.next_broker_epoch;
     image.next_broker_epoch += 1;
@@ -51,7 +55,15 @@ pub(super) fn register(
             in_controlled_shutdown: false,
         }),
     );
-    partition::disown(image, id, replaced);
+    partition::disown(
+        image,
+        id,
+        match (replaced, ended_in_order) {
+            (true, _) => Keeps::Nothing,
+            (false, true) => Keeps::All,
+            (false, false) => Keeps::WhatIsOnDisk,
+        },
+    );
     Ok(Reply::Registered { epoch })
 }
 

@@ -17,6 +17,9 @@ pub enum Command {
         incarnation: Uuid,
         rack: Option<String>,
         endpoints: Vec<Endpoint>,
+        /// Epoch of the life before this one, where that ended in order: with every log closed.
+        #[serde(default)]
+        previous_epoch: Option<i64>,
     },
     /// The leader of the group has seen no sign of life: out of every ISR, leaders moved.
     FenceBroker {
@@ -162,6 +165,11 @@ pub enum Command {
         entity: quota::Entity,
         /// `None` removes the limit.
         changes: Vec<(String, Option<quota::Bound>)>,
+    },
+    /// What the file of the group's leader says of `min.insync.replicas`. With the first of these eligible
+    /// leader replicas are kept (KIP-966).
+    AdoptInSyncDefault {
+        min: usize,
     },
 }
 

@@ -7,7 +7,7 @@ use imbl::OrdMap;
 
 use super::command::{Refusal, Reply};
 use super::image::{ConfigResource, Image};
-use super::partition;
+use super::{eligible, partition};
 
 /// `None` removes a key. A resource without keys left is forgotten.
 pub(super) fn alter(
@@ -23,6 +23,7 @@ pub(super) fn alter(
     let mut configs: OrdMap<Arc<str>, Arc<str>> =
         image.configs.get(&resource).cloned().unwrap_or_default();
     let unclean = changes.iter().any(|(key, _)| key == partition::UNCLEAN_KEY);
+    let required = changes.iter().any(|(key, _)| key == eligible::KEY);
     for (key, value) in changes {
         match value {
             Some(value) => {
@@ -36,7 +37,10 @@ pub(super) fn alter(
     if configs.is_empty() {
         image.configs.remove(&resource);
     } else {
-        image.configs.insert(resource, configs);
+        image.configs.insert(resource.clone(), configs);
+    }
+    if required {
+        eligible::requirement_changed(image, &resource);
     }
     if unclean {
         partition::elect_for_leaderless(image);

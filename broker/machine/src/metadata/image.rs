@@ -39,6 +39,9 @@ pub struct Image {
     /// [`Image::configs`] says nothing.
     #[serde(default)]
     pub unclean_default: bool,
+    /// `min.insync.replicas` there; with it eligible leader replicas are kept, without it they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_sync_default: Option<usize>,
     /// Answers that a submitter may still ask for again.
     #[serde(default)]
     pub answered: OrdMap<BrokerId, Answered>,
@@ -104,7 +107,8 @@ pub struct Topic {
 pub struct Partition {
     /// First one is the preferred leader.
     pub replicas: Vec<BrokerId>,
-    /// Empty when nobody has what was acknowledged: the last member's disk was replaced.
+    /// Empty when none of its last members can be relied on: with nobody in `elr` either, nobody has what was
+    /// acknowledged, since a disk was replaced.
     pub isr: Vec<BrokerId>,
     /// `None` = offline: no eligible replica is alive.
     pub leader: Option<BrokerId>,
@@ -121,6 +125,12 @@ pub struct Partition {
     /// While it moves: replicas that leave when it is complete, in rising order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removing: Vec<BrokerId>,
+    /// Not in the ISR, and may lead without loss where nobody of the ISR can (KIP-966).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elr: Vec<BrokerId>,
+    /// Who led last, while nobody does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_known_elr: Vec<BrokerId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Leaders and in-sync replicas of partitions (KIP-497 and the elections of Kafka's controller).
 //!
-//! Invariants after every command: the ISR is a subset of the replicas, empty only where the disk of
-//! its last member was replaced; a leader is an active member of the ISR; the leader epoch grows with
+//! Invariants after every command: the ISR is a subset of the replicas, empty only where others are eligible
+//! (see [`super::eligible`]) or the disk of the last to have everything was replaced; a leader is an active member of the ISR; the leader epoch grows with
 //! each change of leader, the partition epoch with each change at all.
 
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use model::{BrokerId, Epoch, TopicId};
 
 use super::command::{Refusal, Reply};
+use super::eligible;
 use super::image::{ConfigResource, Image, Partition};
 use super::reassignment;
 
@@ -61,16 +62,18 @@ pub(super) fn resign(
         return Err(Refusal::StalePartitionEpoch);
     }
     let others = |id: &BrokerId| *id != replica && image.is_active(*id);
-    if !partition.isr.contains(&replica) || !partition.isr.iter().any(others) {
+    let Partition { isr, elr, .. } = partition;
+    if !partition.counts_on(replica) || !isr.iter().chain(elr).any(others) {
         return Err(Refusal::IneligibleReplica);
     }
     let mut changed = Partition::clone(partition);
     changed.isr.retain(|member| *member != replica);
+    changed.elr.retain(|member| *member != replica);
     let leader = choose_leader(image, topic, &mut changed);
     lead(&mut changed, leader);
     changed.partition_epoch += 1;
     let epoch = changed.partition_epoch;
-    replace(image, topic, number, changed);
+    replace_forgetting(image, topic, number, changed, Some(replica));
     Ok(Reply::PartitionEpoch(epoch))
 }
 
@@ -125,7 +128,8 @@ pub(super) fn elect_unclean(
             continue;
         }
         let mut changed = Partition::clone(partition);
-        let leader = in_sync_leader(image, &changed);
+        let leader =
+            in_sync_leader(image, &changed).or_else(|| eligible::leader(image, &mut changed));
         if let Some(leader) = leader.or_else(|| unclean_leader(image, &mut changed)) {
             lead(&mut changed, Some(leader));
             changed.partition_epoch += 1;
@@ -152,35 +156,53 @@ pub(super) fn withdraw(image: &mut Image, id: BrokerId) {
     }
 }
 
+/// What a broker that begins a life has of what it had in the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// The life ended in order.
+    All,
+    /// What it had in memory only may be gone.
+    WhatIsOnDisk,
+    /// It has another disk.
+    Nothing,
+}
+
 /// As [`withdraw`], and ISR changes that were proposed before and would let the broker in are made
-/// stale: they speak of an earlier life. With `lost`, nothing is left of what that life had: the broker
-/// leaves the ISRs too that it is the last member of.
-pub(super) fn disown(image: &mut Image, id: BrokerId, lost: bool) {
-    if lost {
-        for (topic, number) in all(image, |p| p.replicas.contains(&id)) {
-            let Ok(partition) = find(image, topic, number) else {
-                continue;
-            };
-            let mut changed = Partition::clone(partition);
-            if !changed.emptied.contains(&id) {
-                changed.emptied.push(id);
-            }
-            if changed.isr.contains(&id) {
-                changed.isr.retain(|member| *member != id);
-                let leader = choose_leader(image, topic, &mut changed);
-                lead(&mut changed, leader);
-            }
-            changed.partition_epoch += 1;
-            replace(image, topic, number, changed);
-        }
+/// stale: they speak of an earlier life. Whom the cluster counts on with others it counts on no more when
+/// something may be gone, and when everything is, also where it has nobody else.
+pub(super) fn disown(image: &mut Image, id: BrokerId, keeps: Keeps) {
+    if keeps != Keeps::All {
+        forget(image, id, keeps);
     }
     withdraw(image, id);
     for (topic, number) in all(image, |p| p.replicas.contains(&id)) {
-        if let Ok(partition) = find(image, topic, number) {
-            let mut changed = Partition::clone(partition);
-            changed.partition_epoch += 1;
-            replace(image, topic, number, changed);
+        change(image, topic, number, |_| {});
+    }
+}
+
+/// Nothing is expected any more of what the broker had.
+fn forget(image: &mut Image, id: BrokerId, keeps: Keeps) {
+    let lost = keeps == Keeps::Nothing;
+    let concerned = |p: &Partition| match lost {
+        true => p.replicas.contains(&id),
+        false => p.counts_on(id) && p.counts_on_others(id),
+    };
+    for (topic, number) in all(image, concerned) {
+        let Ok(partition) = find(image, topic, number) else {
+            continue;
+        };
+        let mut changed = Partition::clone(partition);
+        if lost && !changed.emptied.contains(&id) {
+            changed.emptied.push(id);
         }
+        if changed.counts_on(id) {
+            changed.isr.retain(|member| *member != id);
+            changed.elr.retain(|member| *member != id);
+            let leader = choose_leader(image, topic, &mut changed);
+            lead(&mut changed, leader);
+        }
+        changed.partition_epoch += 1;
+        replace_forgetting(image, topic, number, changed, Some(id));
     }
 }
 
@@ -220,20 +242,24 @@ pub(super) fn fresh(image: &Image, replicas: Vec<BrokerId>) -> Partition {
         emptied: Vec::new(),
         adding: Vec::new(),
         removing: Vec::new(),
+        elr: Vec::new(),
+        last_known_elr: Vec::new(),
     }
 }
 
-/// The present leader if it may stay, else the first in-sync replica that is active. Only with
-/// `unclean.leader.election.enable` one that is not in sync.
+/// The present leader if it may stay, else the first in-sync replica that is active, else the first
+/// eligible one. Only with `unclean.leader.election.enable` one that is neither.
 pub(super) fn choose_leader(
     image: &Image,
     topic: TopicId,
     partition: &mut Partition,
 ) -> Option<BrokerId> {
-    in_sync_leader(image, partition).or_else(|| {
-        let allowed = unclean_allowed(image, topic);
-        allowed.then(|| unclean_leader(image, partition)).flatten()
-    })
+    in_sync_leader(image, partition)
+        .or_else(|| eligible::leader(image, partition))
+        .or_else(|| {
+            let allowed = unclean_allowed(image, topic);
+            allowed.then(|| unclean_leader(image, partition)).flatten()
+        })
 }
 
 fn in_sync_leader(image: &Image, partition: &Partition) -> Option<BrokerId> {
@@ -289,7 +315,7 @@ pub(super) fn in_replica_order(replicas: &[BrokerId], isr: &[BrokerId]) -> Vec<B
         .collect()
 }
 
-fn all(image: &Image, wanted: impl Fn(&Partition) -> bool) -> Vec<(TopicId, i32)> {
+pub(super) fn all(image: &Image, wanted: impl Fn(&Partition) -> bool) -> Vec<(TopicId, i32)> {
     image
         .topics
         .iter()
@@ -311,9 +337,37 @@ pub(super) fn find(image: &Image, topic: TopicId, number: i32) -> Result<&Partit
         .ok_or(Refusal::UnknownPartition)
 }
 
-/// The one way a partition is written that was there before.
-pub(super) fn replace(image: &mut Image, topic: TopicId, number: i32, mut partition: Partition) {
+/// Changes a partition's record where that changes no leader.
+pub(super) fn change(
+    image: &mut Image,
+    topic: TopicId,
+    number: i32,
+    change: impl FnOnce(&mut Partition),
+) {
+    if let Ok(partition) = find(image, topic, number) {
+        let mut changed = Partition::clone(partition);
+        change(&mut changed);
+        changed.partition_epoch += 1;
+        replace(image, topic, number, changed);
+    }
+}
+
+pub(super) fn replace(image: &mut Image, topic: TopicId, number: i32, partition: Partition) {
+    replace_forgetting(image, topic, number, partition, None);
+}
+
+/// The one way a partition is written that was there before. `forgot` may have lost what it had.
+fn replace_forgetting(
+    image: &mut Image,
+    topic: TopicId,
+    number: i32,
+    mut partition: Partition,
+    forgot: Option<BrokerId>,
+) {
     reassignment::complete(image, topic, &mut partition);
+    if let Ok(before) = find(image, topic, number) {
+        eligible::carry(image, topic, before, &mut partition, forgot);
+    }
     let Partition {
         replicas,
         isr,

@@ -5,6 +5,7 @@ use super::command::{Assignment, Command, Refusal, Reply};
 use super::image::{Image, Partition};
 
 mod brokers;
+mod eligible;
 mod invariants;
 mod reassignment;
 mod submissions;
@@ -48,11 +49,23 @@ impl Cluster {
     }
 
     fn register(&mut self, id: i32, rack: &str, incarnation: u128) -> Reply {
+        self.register_after(id, rack, incarnation, None)
+    }
+
+    /// Registers after a life that ended in order, with its epoch.
+    fn register_after(
+        &mut self,
+        id: i32,
+        rack: &str,
+        incarnation: u128,
+        previous_epoch: Option<i64>,
+    ) -> Reply {
         self.apply(Command::RegisterBroker {
             id: BrokerId(id),
             incarnation: Uuid::from_u128(incarnation),
             rack: Some(rack.to_owned()),
             endpoints: Vec::new(),
+            previous_epoch,
         })
     }
 

@@ -44,7 +44,7 @@ impl Replica {
     /// Whether the log may take records again as soon as it can: the cluster counts on others, or on
     /// nobody else. Before that a log that comes back with less than it had could be elected.
     pub fn may_recover(&self) -> bool {
-        !self.shares_in_sync()
+        !self.membership.shares(self.this)
     }
 
     /// The log takes records again, between these ends. `producers` is what the log says of them where it
@@ -77,7 +77,7 @@ impl Replica {
         }
     }
 
-    /// Asks to be let go where somebody else is in sync.
+    /// Asks to be let go where the cluster has somebody else.
     pub(super) fn resign(&mut self, now_ms: i64) -> Option<Effect> {
         let due = self.next_resignation()?;
         let partition_epoch = self.membership.partition_epoch;
@@ -92,11 +92,9 @@ impl Replica {
     pub(super) fn next_resignation(&self) -> Option<i64> {
         let failing = self.failing.as_ref()?;
         let asked = failing.asked == Some(self.membership.partition_epoch);
-        (self.shares_in_sync() && !asked).then_some(failing.ask_after_ms)
-    }
-
-    fn shares_in_sync(&self) -> bool {
-        let in_sync = &self.membership.in_sync;
-        in_sync.len() > 1 && in_sync.contains(&self.this)
+        // Alone in sync it may stay, and still rather has an eligible one lead.
+        let alone = self.leading.is_some() && !self.membership.eligible.is_empty();
+        let gives_way = alone || self.membership.shares(self.this);
+        (gives_way && !asked).then_some(failing.ask_after_ms)
     }
 }

@@ -152,9 +152,9 @@ impl Producers {
         lost
     }
 
-    /// Forgets producers whose last batch is older than `before_ms`.
+    /// Forgets producers whose last batch is of `before_ms` or earlier.
     pub fn expire(&mut self, before_ms: i64) {
-        self.0.retain(|_, p| p.last_ms >= before_ms);
+        self.0.retain(|_, p| p.last_ms > before_ms);
     }
 
     /// Where the last batch of each producer ends.

@@ -33,6 +33,7 @@ fn membership(epoch: i32, version: i32, in_sync: &[i32]) -> Membership {
         partition_epoch: version,
         replicas: ids(&[1, 2, 3]),
         in_sync: ids(in_sync),
+        eligible: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ fn led(epoch: i32) -> Membership {
         partition_epoch: epoch,
         replicas: ids(&[1, 2]),
         in_sync: ids(&[1, 2]),
+        ..Membership::default()
     }
 }
 

@@ -15,6 +15,7 @@ fn cluster(brokers: i32) -> Image {
                 incarnation: Uuid::from_u128(u128::from(id.unsigned_abs())),
                 rack: Some(format!("zone-{id}")),
                 endpoints: Vec::new(),
+                previous_epoch: None,
             },
         );
         unfence(&mut image, id);

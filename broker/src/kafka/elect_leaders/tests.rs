@@ -52,6 +52,7 @@ async fn an_unclean_election_is_held_where_nobody_leads_and_somebody_can() {
         incarnation: Uuid::from_u128(2),
         rack: None,
         endpoints,
+        previous_epoch: None,
     };
     let Reply::Registered { epoch } = submit(&server, register).await else {
         panic!("not registered");

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::nearby::Nearby;
 use super::session::Wanted;
 use crate::kafka::{Front, error_code, replicas};
 use crate::net::{Claim, Room};
@@ -44,13 +45,17 @@ pub(super) struct Failed {
 /// One partition of the request, and what was read of it.
 pub(super) struct Watched {
     pub(super) partition: i32,
+    /// Read there instead; nothing is read here.
+    pub(super) preferred: Option<BrokerId>,
+    /// Followers serve this client.
+    followers: bool,
     replica: Option<(Handle, watch::Receiver<Progress>)>,
     read: Read,
     pub(super) outcome: Result<ReadData, Failed>,
 }
 
 impl Watched {
-    pub(super) fn find(front: &Front, image: &Image, wanted: &Wanted) -> Self {
+    pub(super) fn find(front: &Front, image: &Image, wanted: &Wanted, nearby: Nearby<'_>) -> Self {
         let (key, from) = (&wanted.key, &wanted.from);
         let found = replicas::find(front, image, &key.topic, key.topic_id, key.partition);
         let read = Read {
@@ -60,8 +65,10 @@ impl Watched {
             leader_epoch: stated(from.current_leader_epoch),
             last_fetched_epoch: stated(from.last_fetched_epoch),
         };
+        let mut preferred = None;
         let (replica, outcome) = match found {
             Ok(replica) => {
+                preferred = nearby.preferred(image, &replica, read.offset, read.leader_epoch);
                 // Followed from before the first reading, so that nothing is missed after it.
                 let progress = replica.progress();
                 (Some((replica, progress)), Ok(nothing()))
@@ -76,6 +83,8 @@ impl Watched {
         };
         Self {
             partition: key.partition,
+            preferred,
+            followers: nearby.followers,
             replica,
             read,
             outcome,
@@ -93,7 +102,7 @@ impl Watched {
     /// Must be answered without waiting.
     fn is_urgent(&self) -> bool {
         match &self.outcome {
-            Ok(data) => data.diverging.is_some(),
+            Ok(data) => data.diverging.is_some() || self.preferred.is_some(),
             Err(_) => true,
         }
     }
@@ -104,7 +113,7 @@ impl Watched {
         let Some((replica, _)) = &self.replica else {
             return true;
         };
-        if room == 0 && !first {
+        if (room == 0 && !first) || self.preferred.is_some() {
             // Still tells how far the partition has come.
             let status = replica.status();
             if let Ok(data) = &mut self.outcome {
@@ -121,13 +130,15 @@ impl Watched {
             limit: terms.limit,
             ..self.read
         };
-        let read = match source {
-            Source::Memory => match replica.read_cached(asked) {
+        let served = replica.check_serves(self.followers, asked.leader_epoch);
+        let read = match (served, source) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Source::Memory) => match replica.read_cached(asked) {
                 Ok(None) => return false,
                 Ok(Some(data)) => Ok(data),
                 Err(error) => Err(error),
             },
-            Source::Disk => replica.read(asked),
+            (Ok(()), Source::Disk) => replica.read(asked),
         };
         self.outcome = read.map_err(|error| Failed {
             code: error_code::read(&error),

@@ -126,16 +126,16 @@ fn describe_partition(
     index: i32,
     partition: &Partition,
 ) -> DescribeTopicPartitionsResponsePartition {
+    let (in_sync, eligible) = partition.shown_in_sync(image);
     DescribeTopicPartitionsResponsePartition {
         error_code: super::availability(image, partition).code(),
         partition_index: index,
         leader_id: super::leader(image, partition),
         leader_epoch: partition.leader_epoch.0,
         replica_nodes: directory::ids(&partition.replicas),
-        isr_nodes: directory::ids(&partition.isr),
-        // Nobody outside the in-sync set is ever elected here.
-        eligible_leader_replicas: Some(Vec::new()),
-        last_known_elr: Some(Vec::new()),
+        isr_nodes: directory::ids(&in_sync),
+        eligible_leader_replicas: Some(directory::ids(&eligible)),
+        last_known_elr: Some(directory::ids(&partition.last_known_elr)),
         offline_replicas: directory::offline(image, partition),
     }
 }

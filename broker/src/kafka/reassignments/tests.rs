@@ -28,6 +28,7 @@ async fn each_partition_is_answered_in_its_place_and_what_moves_is_listed() {
             incarnation: Uuid::from_u128(2),
             rack: None,
             endpoints: Vec::new(),
+            previous_epoch: None,
         },
         Command::CreateTopic {
             name: "t".to_owned(),

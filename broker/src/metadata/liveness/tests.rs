@@ -15,6 +15,7 @@ fn steps(answers: bool, directory: u128, unclean_default: bool) -> Vec<Step> {
         incarnation: Uuid::from_u128(7),
         rack: None,
         endpoints: Vec::new(),
+        previous_epoch: None,
     };
     let Reply::Registered { epoch } = image.apply(register, 0, 1) else {
         panic!("not registered");
@@ -28,7 +29,12 @@ fn steps(answers: bool, directory: u128, unclean_default: bool) -> Vec<Step> {
         voters: vec![HERE, OTHER],
         ..Status::default()
     };
-    decide(&image, &alive, HERE, &members, incarnation, unclean_default)
+    image.in_sync_default = Some(1);
+    let defaults = Defaults {
+        unclean: unclean_default,
+        in_sync_min: 1,
+    };
+    decide(&image, &alive, HERE, &members, incarnation, defaults)
 }
 
 #[test]
@@ -49,12 +55,39 @@ fn a_learner_that_is_not_registered_is_forgotten_once_it_is_gone() {
         learners: vec![OTHER],
         ..Status::default()
     };
+    let mut image = Image::genesis();
+    image.in_sync_default = Some(1);
+    let defaults = Defaults {
+        unclean: false,
+        in_sync_min: 1,
+    };
     let steps = |answers| {
         let alive = Alive {
             peers: BTreeMap::from([(OTHER, answers)]),
         };
-        decide(&Image::genesis(), &alive, HERE, &members, |_| None, false)
+        decide(&image, &alive, HERE, &members, |_| None, defaults)
     };
     assert_eq!(steps(true), []);
     assert_eq!(steps(false), [Step::Forget(OTHER)]);
+}
+
+#[test]
+fn the_leader_has_its_requirement_of_in_sync_replicas_adopted_from_the_beginning() {
+    let alive = Alive {
+        peers: BTreeMap::new(),
+    };
+    let defaults = Defaults {
+        unclean: false,
+        in_sync_min: 2,
+    };
+    let members = Status::default();
+    let steps = decide(
+        &Image::genesis(),
+        &alive,
+        HERE,
+        &members,
+        |_| None,
+        defaults,
+    );
+    assert_eq!(steps, [Step::AdoptInSyncDefault(2)]);
 }

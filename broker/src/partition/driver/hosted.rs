@@ -7,7 +7,7 @@ use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
 use replica::{Answer, Effect, Local, NotDeleted};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Context, compacting::Compacting, scrubbing::Scrubbing};
+use super::{Context, Job, compacting::Compacting, scrubbing::Scrubbing};
 use crate::{
     disk::Disk,
     partition::{
@@ -202,9 +202,21 @@ impl Hosted {
     /// The look that every replica gets once in the retention interval.
     pub(super) fn sweep(&mut self, now_ms: i64) {
         let wall_ms = clock::wall_ms();
+        let start = self.shared.reader.start_offset();
         let expired_ms = wall_ms - self.context.tuning.producers_expire_ms();
         self.local.sweep(now_ms, wall_ms, expired_ms);
         self.publish();
+        if self.shared.reader.start_offset() != start {
+            // Who reads nearby must not be sent where the records are gone.
+            self.report();
+        }
+    }
+
+    /// Tells the leader anew where this follower stands.
+    pub(super) fn report(&self) {
+        if let Some(leader) = self.following {
+            self.context.fetchers.follow(leader, self.shared.clone());
+        }
     }
 
     pub(super) fn next_deadline(&self) -> Option<i64> {
@@ -220,6 +232,16 @@ impl Hosted {
                     };
                     let outcome = outcome.map_err(|refusal| self.refused(refusal));
                     self.answers.push((waiter, outcome));
+                }
+                Effect::Propose {
+                    in_sync,
+                    partition_epoch,
+                    ..
+                } if self.has_outdated(&in_sync) => {
+                    self.shared.mailbox.send(Job::ProposalRefused {
+                        partition: self.partition,
+                        partition_epoch,
+                    });
                 }
                 Effect::Propose {
                     in_sync,
@@ -252,11 +274,7 @@ impl Hosted {
                     self.publish();
                     self.follow();
                 }
-                Effect::Report => {
-                    if let Some(leader) = self.following {
-                        self.context.fetchers.follow(leader, self.shared.clone());
-                    }
-                }
+                Effect::Report => self.report(),
                 Effect::Failed => self.context.metrics.failed(self.partition, true),
                 Effect::Recovered => {
                     self.context.metrics.failed(self.partition, false);
@@ -284,6 +302,7 @@ impl Hosted {
             partition_epoch: m.partition_epoch,
             replicas: m.replicas.clone(),
             isr: m.in_sync.clone(),
+            in_sync: m.in_sync.contains(&self.context.this),
             min_isr: machine.required(),
             high_watermark: machine.high_watermark(),
             watermark_settled: machine.is_watermark_settled(),
@@ -297,11 +316,18 @@ impl Hosted {
             leading,
         };
         *self.shared.snapshot.write() = snapshot;
+        let mut watermark_moved = false;
         self.shared.progress.send_if_modified(|p| {
             let changed = *p != progress;
+            watermark_moved = p.high_watermark != progress.high_watermark;
             *p = progress;
             changed
         });
+        if leading && watermark_moved {
+            self.context
+                .sessions
+                .watermark_moved(self.partition, &m.replicas);
+        }
         for (waiter, outcome) in self.answers.drain(..) {
             let _unheard = waiter.answer.send(outcome.map(|()| waiter.appended));
         }

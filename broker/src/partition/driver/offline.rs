@@ -94,8 +94,7 @@ impl Driver {
 
     /// The cluster has somebody else as well.
     pub(super) fn is_counted_on(&self, membership: &Membership) -> bool {
-        let in_sync = &membership.in_sync;
-        in_sync.len() > 1 && in_sync.contains(&self.context.this)
+        membership.shares(self.context.this)
     }
 
     pub(super) fn is_damaged(&self, partition: TopicPartition) -> bool {

@@ -17,6 +17,7 @@ use super::{Context, Mailbox, compacting::Compacting, hosted::Hosted, scrubbing:
 use crate::partition::{
     PARTITIONS, clock,
     handle::{Progress, Role, Shared, Snapshot},
+    nearby::Nearby,
     settings::Settings,
 };
 
@@ -37,7 +38,7 @@ impl Hosted {
             opened_after: context.opened_after,
             ..settings.log(&context.resources)
         };
-        let local = Opening {
+        let mut local = Opening {
             this: context.this,
             partition,
             directory,
@@ -52,6 +53,8 @@ impl Hosted {
             wall_ms: clock::wall_ms(),
         }
         .open()?;
+        // While nobody looked some may have become too old.
+        local.expire_producers(clock::wall_ms() - context.tuning.producers_expire_ms());
         let shared = Arc::new(Shared {
             partition,
             mailbox: mailbox.clone(),
@@ -64,11 +67,13 @@ impl Hosted {
                 partition_epoch: -1,
                 replicas: Vec::new(),
                 isr: Vec::new(),
+                in_sync: false,
                 min_isr: 1,
                 high_watermark: local.machine().high_watermark(),
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,
+            nearby: Nearby::default(),
             suspected: AtomicBool::new(false),
             turn: tokio::sync::Mutex::default(),
             inflaters: context.inflaters.clone(),

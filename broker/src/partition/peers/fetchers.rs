@@ -26,6 +26,7 @@ use super::{
     frame::{Request, Response},
 };
 use crate::{
+    metadata,
     partition::{driver::Job, handle::Shared},
     peer::{self, Mesh, Service},
 };
@@ -38,6 +39,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Fetches from every leader broker that this broker follows.
 pub(in crate::partition) struct Fetchers {
     mesh: Mesh,
+    metadata: metadata::Handle,
     runtime: runtime::Handle,
     backoff: Duration,
     throttles: Arc<Throttles>,
@@ -55,6 +57,7 @@ enum Change {
 struct Fetcher {
     leader: BrokerId,
     mesh: Mesh,
+    metadata: metadata::Handle,
     backoff: Duration,
     throttles: Arc<Throttles>,
     changes: mpsc::UnboundedReceiver<Change>,
@@ -83,6 +86,7 @@ enum Broken {
 impl Fetchers {
     pub(in crate::partition) fn new(
         mesh: Mesh,
+        metadata: metadata::Handle,
         runtime: runtime::Handle,
         backoff_ms: u64,
         throttles: Arc<Throttles>,
@@ -90,6 +94,7 @@ impl Fetchers {
         Self {
             throttles,
             mesh,
+            metadata,
             runtime,
             backoff: Duration::from_millis(backoff_ms),
             by_leader: Mutex::default(),
@@ -112,6 +117,7 @@ impl Fetchers {
             let fetcher = Fetcher {
                 leader,
                 mesh: self.mesh.clone(),
+                metadata: self.metadata.clone(),
                 backoff: self.backoff,
                 throttles: self.throttles.clone(),
                 changes,
@@ -264,11 +270,19 @@ impl Fetcher {
                 .filter_map(|p| Some((p, standing(self.following.get(&p)?))))
                 .collect(),
             removed: self.removed.drain().collect(),
+            life: self.life(),
         };
         let (mesh, leader) = (self.mesh.clone(), self.leader);
         self.calls.push_back(Box::pin(async move {
             mesh.call(leader, Service::Replica, request.encode()).await
         }));
+    }
+
+    /// Epoch of this broker's registration.
+    fn life(&self) -> Option<i64> {
+        let image = self.metadata.image();
+        let this = image.brokers.get(&self.mesh.this_broker())?;
+        Some(this.epoch)
     }
 
     /// Hands every partition's part to its driver and waits until all are written: the next request
@@ -325,9 +339,9 @@ async fn apply(
 
 fn standing(replica: &Arc<Shared>) -> Standing {
     let epoch = replica.snapshot.read().leader_epoch;
-    Standing::of(
-        &replica.reader,
-        epoch,
-        replica.settings.load().synced_only(),
-    )
+    let synced_only = replica.settings.load().synced_only();
+    Standing {
+        is_read: replica.nearby.is_read(),
+        ..Standing::of(&replica.reader, epoch, synced_only)
+    }
 }

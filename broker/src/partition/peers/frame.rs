@@ -8,6 +8,9 @@ use uuid::Uuid;
 
 /// Bytes that a partition takes at least, for bounding what a count may reserve.
 const CHANGE_BYTES: usize = 20 + 4 + 8 + 8 + 4;
+/// What follows behind all of them: once, and for each.
+const LIFE_BYTES: usize = 8;
+const CHANGE_MORE_BYTES: usize = 8 + 1;
 const PARTITION_BYTES: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub(super) struct Request {
     pub full: bool,
     pub changed: Vec<(TopicPartition, Standing)>,
     pub removed: Vec<TopicPartition>,
+    /// Broker epoch of the follower; an older build does not say.
+    pub life: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +45,10 @@ impl From<TryGetError> for Malformed {
 
 impl Request {
     pub(super) fn encode(&self) -> Bytes {
-        let changes = self.changed.len() * CHANGE_BYTES;
-        let mut out = BytesMut::with_capacity(17 + changes + self.removed.len() * PARTITION_BYTES);
+        let changes = self.changed.len() * (CHANGE_BYTES + CHANGE_MORE_BYTES);
+        let mut out = BytesMut::with_capacity(
+            17 + LIFE_BYTES + changes + self.removed.len() * PARTITION_BYTES,
+        );
         out.put_u64(self.session);
         out.put_u8(u8::from(self.full));
         put_count(&mut out, self.changed.len());
@@ -55,6 +62,12 @@ impl Request {
         put_count(&mut out, self.removed.len());
         for partition in &self.removed {
             put_partition(&mut out, *partition);
+        }
+        // Behind everything that an older build reads.
+        out.put_i64(self.life.unwrap_or(-1));
+        for (_, s) in &self.changed {
+            out.put_i64(s.start.unwrap_or(Offset::UNKNOWN).0);
+            out.put_u8(u8::from(s.is_read));
         }
         out.freeze()
     }
@@ -73,6 +86,8 @@ impl Request {
                     held: Offset(b.try_get_i64()?),
                 },
                 last_epoch: Some(Epoch(b.try_get_i32()?)).filter(|e| *e >= Epoch(0)),
+                start: None,
+                is_read: false,
             };
             changed.push((partition, standing));
         }
@@ -81,11 +96,20 @@ impl Request {
         for _ in 0..count {
             removed.push(get_partition(&mut b)?);
         }
+        let mut life = None;
+        if b.has_remaining() {
+            life = Some(b.try_get_i64()?).filter(|life| *life >= 0);
+            for (_, standing) in &mut changed {
+                standing.start = Some(Offset(b.try_get_i64()?)).filter(|s| *s >= Offset(0));
+                standing.is_read = b.try_get_u8()? != 0;
+            }
+        }
         Ok(Self {
             session,
             full,
             changed,
             removed,
+            life,
         })
     }
 }
@@ -241,13 +265,24 @@ mod tests {
                         held: Offset(8),
                     },
                     last_epoch: None,
+                    start: Some(Offset(4)),
+                    is_read: true,
                 },
             )],
             removed: vec![partition(1)],
+            life: Some(6),
         };
         let bytes = request.encode();
         assert_eq!(Request::decode(bytes.clone()), Ok(request));
-        for cut in 0..bytes.len() {
+        // Up to here an older build writes it.
+        let older = bytes.len() - CHANGE_MORE_BYTES - LIFE_BYTES;
+        let read = Request::decode(bytes.slice(..older)).unwrap();
+        let standing = read.changed[0].1;
+        assert_eq!(
+            (standing.start, standing.is_read, read.life),
+            (None, false, None)
+        );
+        for cut in (0..bytes.len()).filter(|cut| *cut != older) {
             assert_eq!(Request::decode(bytes.slice(..cut)), Err(Malformed));
         }
         let response = Response::Partitions(vec![

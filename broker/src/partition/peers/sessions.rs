@@ -4,12 +4,16 @@ mod draft;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures::{FutureExt, future::BoxFuture};
+use machine::replica::nearby;
 use model::{BrokerId, Epoch, Offset, TopicPartition};
 use parking_lot::{Mutex, RwLock};
 use replica::{Answer, Standing};
@@ -40,6 +44,8 @@ struct Inner {
     partition_bytes_max: usize,
     response_bytes_max: usize,
     by_follower: RwLock<HashMap<BrokerId, Arc<Session>>>,
+    /// Consumers have read from some follower: watermarks may have to be told at once.
+    nearby: AtomicBool,
 }
 
 struct Session {
@@ -52,6 +58,8 @@ struct Session {
 
 #[derive(Default)]
 struct State {
+    /// Broker epoch of the follower, if it said.
+    life: Option<i64>,
     entries: HashMap<TopicPartition, Entry>,
     /// Partitions to look at; looked at when the next answer is put together.
     ready: BTreeSet<TopicPartition>,
@@ -94,6 +102,7 @@ impl Sessions {
             partition_bytes_max: config.fetch_bytes_max,
             response_bytes_max: config.response_bytes_max,
             by_follower: RwLock::default(),
+            nearby: AtomicBool::new(false),
         }))
     }
 
@@ -104,6 +113,17 @@ impl Sessions {
             if let Some(session) = by_follower.get(replica) {
                 session.look_at(partition);
             }
+        }
+    }
+
+    /// The watermark of a partition led here moved: followers that consumers read from are told at once.
+    pub(in crate::partition) fn watermark_moved(
+        &self,
+        partition: TopicPartition,
+        replicas: &[BrokerId],
+    ) {
+        if self.0.nearby.load(Ordering::Relaxed) {
+            self.grown(partition, replicas);
         }
     }
 
@@ -138,6 +158,7 @@ impl Sessions {
         };
         let turn = {
             let mut state = session.state.lock();
+            state.life = request.life;
             for partition in request.removed {
                 state.entries.remove(&partition);
             }
@@ -152,6 +173,9 @@ impl Sessions {
                     reported: false,
                     told,
                 };
+                if standing.is_read {
+                    self.0.nearby.store(true, Ordering::Relaxed);
+                }
                 state.entries.insert(partition, entry);
                 state.ready.insert(partition);
             }
@@ -167,7 +191,12 @@ impl Sessions {
     /// Tells the machines of partitions led here how far the follower has come.
     fn report(&self, session: &Session) {
         let mut state = session.state.lock();
-        let State { entries, ready, .. } = &mut *state;
+        let State {
+            life,
+            entries,
+            ready,
+            ..
+        } = &mut *state;
         for partition in ready.iter() {
             if let Some(entry) = entries.get_mut(partition)
                 && !entry.reported
@@ -175,6 +204,20 @@ impl Sessions {
                 && !replica::is_diverging(&handle.0.reader, &entry.standing)
             {
                 entry.reported = true;
+                let Standing {
+                    position, start, ..
+                } = entry.standing;
+                if let Some(start) = start {
+                    let follower = nearby::Follower {
+                        id: session.follower,
+                        start,
+                        end: position.next,
+                    };
+                    handle
+                        .0
+                        .nearby
+                        .report(entry.standing.epoch, *life, follower);
+                }
                 handle.0.mailbox.send(Job::FollowerAt {
                     partition: *partition,
                     from: session.follower,
@@ -316,6 +359,7 @@ impl Sessions {
             Some(Look {
                 partition,
                 standing: entry.standing,
+                told: entry.told,
                 throttled: self.is_throttled(&handle, session.follower),
                 handle,
             })

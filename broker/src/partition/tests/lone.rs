@@ -178,6 +178,14 @@ async fn epochs_of_readers_are_checked() {
         handle.read(with(-1)).unwrap_err(),
         ReadError::FencedEpoch(epoch)
     );
+    let of_the_future = Read {
+        last_fetched_epoch: Some(model::Epoch(epoch.0 + 1)),
+        ..from(1, Limit::HighWatermark)
+    };
+    assert!(matches!(
+        handle.read(of_the_future),
+        Err(ReadError::OffsetOutOfRange { .. })
+    ));
     assert!(matches!(
         handle.read(from(2, Limit::HighWatermark)),
         Err(ReadError::OffsetOutOfRange { end: Offset(1), .. })

@@ -6,7 +6,7 @@ use kafka_wire::{ErrorCode, Str};
 use tokio::time::timeout;
 
 use super::client::Client;
-use super::{T0, batch, create};
+use super::{T0, batch, create, leader};
 use crate::cluster::{Cluster, LONG};
 
 fn fetch(offset: i64, max_wait_ms: i32) -> Request {
@@ -215,4 +215,53 @@ async fn fetches_that_wait_let_others_in_when_requests_have_no_more_room() {
     let mut client = Client::connect(&cluster, 0).await;
     let served = client.produce("t", batch(&["x"]));
     assert_eq!(timeout(LONG, served).await.unwrap().error_code, 0);
+}
+
+#[tokio::test]
+async fn a_consumer_reads_on_from_the_in_sync_follower_of_its_rack() {
+    let cluster = Cluster::start(3).await;
+    create(&cluster, "t", 1, 3, &[]).await;
+    let leads = leader(&cluster, "t");
+    let near = (leads + 1) % 3;
+    let mut at_leader = Client::connect(&cluster, leads).await;
+    assert_eq!(at_leader.produce("t", batch(&["a"])).await.base_offset, 0);
+
+    let from_rack = |rack: usize, offset| Request {
+        rack_id: Str::from(["a", "b", "c"][rack]),
+        ..fetch(offset, 20_000)
+    };
+    let sent = only(at_leader.call(12, &from_rack(near, 0)).await);
+    assert_eq!(usize::try_from(sent.preferred_read_replica), Ok(near));
+    assert_eq!((sent.error_code, bytes(sent)), (0, 0));
+    let stays = only(at_leader.call(12, &from_rack(leads, 0)).await);
+    assert_eq!(stays.preferred_read_replica, -1);
+    assert!(bytes(stays) > 0);
+    let beyond = only(at_leader.call(12, &from_rack(near, 9)).await);
+    assert_eq!(beyond.preferred_read_replica, -1);
+    assert_eq!(beyond.error_code, ErrorCode::OffsetOutOfRange.code());
+
+    let mut at_near = Client::connect(&cluster, near).await;
+    let first = only(at_near.call(12, &from_rack(near, 0)).await);
+    assert_eq!((first.error_code, first.high_watermark), (0, 1));
+    assert!(bytes(first) > 0);
+    let request = from_rack(near, 1);
+    let waiting = at_near.call(12, &request);
+    let (next, _) = tokio::join!(waiting, at_leader.produce("t", batch(&["b"])));
+    let next = only(next);
+    assert_eq!(
+        next.high_watermark, 2,
+        "its long poll heard of the next one"
+    );
+    assert!(bytes(next) > 0);
+
+    // What else a follower is asked.
+    let not_leader = ErrorCode::NotLeaderOrFollower.code();
+    let beyond = only(at_near.call(12, &from_rack(near, 9)).await);
+    assert_eq!(beyond.error_code, ErrorCode::OffsetOutOfRange.code());
+    let older = only(at_near.call(10, &fetch(0, 0)).await);
+    assert_eq!(older.error_code, not_leader, "knows nothing of followers");
+    let mut of_the_past = from_rack(near, 0);
+    of_the_past.topics[0].partitions[0].current_leader_epoch = 9;
+    let newer = only(at_near.call(12, &of_the_past).await);
+    assert_eq!(newer.error_code, ErrorCode::UnknownLeaderEpoch.code());
 }

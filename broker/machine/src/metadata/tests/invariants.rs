@@ -24,6 +24,8 @@ enum Event {
     Reassign(usize, Vec<i32>, bool),
     CallOff(usize),
     Unregister(i32),
+    /// How many have to be in sync.
+    Adopt(usize),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -46,6 +48,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => id.prop_map(Event::Unregister),
         1 => Just(Event::ElectPreferred),
         1 => any::<usize>().prop_map(Event::ElectUnclean),
+        1 => (1..4_usize).prop_map(Event::Adopt),
     ]
 }
 
@@ -163,6 +166,7 @@ fn happen(cluster: &mut Cluster, event: &Event) {
             }
         }
         Event::Unregister(id) => Command::UnregisterBroker { id: BrokerId(*id) },
+        Event::Adopt(min) => Command::AdoptInSyncDefault { min: *min },
         Event::ElectPreferred => Command::ElectPreferred { partitions: None },
     };
     cluster.apply(command);
@@ -188,6 +192,7 @@ proptest! {
                     prop_assert!(cluster.image.is_active(leader), "{p:?}");
                 }
                 prop_assert!(p.emptied.iter().all(|id| !p.isr.contains(id)), "{p:?}");
+                prop_assert!(p.elr.iter().all(|id| p.replicas.contains(id) && !p.isr.contains(id)), "{p:?}");
                 if p.isr.len() > 1 {
                     prop_assert!(p.isr.iter().all(|id| cluster.image.is_active(*id)), "{p:?}");
                 }

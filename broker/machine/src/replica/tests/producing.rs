@@ -120,8 +120,10 @@ fn producers_survive_encoding_and_expire_by_time() {
     let bytes = producers.encode();
     assert_eq!(Producers::decode(bytes.clone()), Some(producers.clone()));
     assert_eq!(Producers::decode(bytes.slice(..bytes.len() - 1)), None);
-    producers.expire(100);
+    producers.expire(99);
     assert_eq!(producers.len(), 2);
+    producers.expire(100);
+    assert_eq!(producers.len(), 1);
 }
 
 #[test]

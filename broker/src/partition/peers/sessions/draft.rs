@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::TopicPartition;
+use model::{Offset, TopicPartition};
 use replica::{Answer, Looked, Source, Standing};
 use tokio::time::Instant;
 
@@ -13,6 +13,8 @@ use crate::partition::Handle;
 pub(super) struct Look {
     pub(super) partition: TopicPartition,
     pub(super) standing: Standing,
+    /// Watermark that the follower was told last.
+    pub(super) told: Offset,
     pub(super) handle: Handle,
     /// Not in sync, and its topic says that it is to be held up.
     pub(super) throttled: bool,
@@ -71,7 +73,7 @@ impl Draft {
             shared.snapshot.read().high_watermark
         });
         match looked {
-            Looked::Nothing => {}
+            Looked::Nothing => self.tell_watermark(look),
             Looked::Answer(answer) => {
                 self.bytes_left = self.bytes_left.saturating_sub(answer.size_bytes());
                 if look.throttled {
@@ -96,5 +98,23 @@ impl Draft {
                 self.unreadable.push(look.partition);
             }
         }
+    }
+
+    /// A follower that has everything and that consumers read from is told of the watermark at once.
+    fn tell_watermark(&mut self, look: Look) {
+        let high_watermark = look.handle.0.snapshot.read().high_watermark;
+        if !look.standing.is_read || high_watermark <= look.told {
+            return;
+        }
+        self.found.push(Found {
+            partition: look.partition,
+            standing: look.standing,
+            answer: Answer::Records {
+                from: look.standing.position.next,
+                high_watermark,
+                log_start: look.handle.0.reader.start_offset(),
+                batches: Vec::new(),
+            },
+        });
     }
 }
