@@ -2,6 +2,7 @@
 //! passed in. No clock, no randomness, no file, no socket, no runtime.
 #![forbid(unsafe_code)]
 
+pub mod delivery;
 pub mod group;
 pub mod metadata;
 pub mod placement;

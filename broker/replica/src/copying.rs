@@ -106,6 +106,7 @@ impl Local {
         );
         watermark::forget(&self.directory);
         self.log.truncate_to(to)?;
+        self.delivering.cut(to, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())
@@ -121,6 +122,7 @@ impl Local {
         producers::forget(&self.directory);
         watermark::forget(&self.directory);
         self.log.reset_to(start)?;
+        self.delivering.cut(start, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())

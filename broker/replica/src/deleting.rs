@@ -10,14 +10,15 @@ pub enum NotDeleted {
     NotLeader,
     OutOfRange {
         start: Offset,
-        high_watermark: Offset,
+        /// Of what consumers can read.
+        end: Offset,
     },
     Storage(commitlog::Error),
 }
 
 impl Local {
-    /// Deletes what is before `before` and answers where the log begins now. -1 asks for all that is
-    /// committed.
+    /// Deletes what is before `before` and answers where the log begins now. -1 asks for all that
+    /// consumers can read: what waits for its delay is not there yet.
     ///
     /// # Errors
     /// See [`NotDeleted`]; nothing is deleted then.
@@ -25,16 +26,16 @@ impl Local {
         if !self.machine.is_leading() {
             return Err(NotDeleted::NotLeader);
         }
-        let high_watermark = self.machine.high_watermark();
+        let end = self.readable_end();
         let before = if before == Offset::UNKNOWN {
-            high_watermark
+            end
         } else {
             before
         };
-        if before < Offset(0) || before > high_watermark {
+        if before < Offset(0) || before > end {
             return Err(NotDeleted::OutOfRange {
                 start: self.log.start_offset(),
-                high_watermark,
+                end,
             });
         }
         self.log

@@ -16,6 +16,8 @@
 
 mod copying;
 mod deleting;
+mod delivered;
+mod delivering;
 mod fault;
 mod local;
 mod open;

@@ -15,7 +15,7 @@ use model::{
     batch::{self, Batch, Header},
 };
 
-use crate::{Fault, is_of_the_disk, watermark};
+use crate::{Fault, delivering::Delivering, is_of_the_disk, watermark};
 
 /// Milliseconds without a write after which the newest batches leave memory.
 const TAIL_IDLE_MS: i64 = 10_000;
@@ -75,6 +75,7 @@ pub struct Local {
     pub(crate) staged: Vec<Bytes>,
     pub(crate) staged_records: u64,
     pub(crate) sync: SyncState,
+    pub(crate) delivering: Delivering,
     /// The log takes nothing more.
     pub(crate) fault: Option<Fault>,
     /// When the log was last written, until its tail was let go.
@@ -301,7 +302,7 @@ impl Local {
         effects
     }
 
-    /// When [`Self::tick`] or [`Self::write`] has something to do. An idle replica has no such time.
+    /// When [`Self::tick`], [`Self::write`] or [`Self::deliver`] has something to do. An idle replica has no such time.
     pub fn next_deadline(&self) -> Option<i64> {
         let sync = match self.sync {
             SyncState {
@@ -313,7 +314,8 @@ impl Local {
         let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
         let room = self.fault.as_ref().and_then(Fault::next_look);
         let due = self.machine.next_deadline();
-        [due, sync, cool, room, self.store_watermark_ms]
+        let delivery = self.delivering.next_look();
+        [due, sync, cool, room, delivery, self.store_watermark_ms]
             .into_iter()
             .flatten()
             .min()

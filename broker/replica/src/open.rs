@@ -6,7 +6,7 @@ use commitlog::{Config, Error, Log};
 use machine::replica::{Ends, Membership, Replica, Rules};
 use model::{BrokerId, TopicPartition};
 
-use crate::{Local, Timing, local::SyncState, producers, watermark};
+use crate::{Local, Timing, delivering::Delivering, local::SyncState, producers, watermark};
 
 /// What is to be opened.
 #[derive(Debug)]
@@ -104,6 +104,7 @@ impl Opening<'_> {
             staged: Vec::new(),
             staged_records: 0,
             sync: SyncState::after_opening(ends),
+            delivering: Delivering::default(),
             fault: None,
             warm_since_ms: None,
         })

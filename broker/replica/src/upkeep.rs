@@ -18,7 +18,8 @@ impl Local {
             );
             false
         });
-        let upto = self.machine.high_watermark();
+        // What nobody could read yet is never too old.
+        let upto = self.readable_end();
         match self.log.apply_retention(wall_ms, upto) {
             Ok(start) => {
                 if let Some(start) = start {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::dispatch::{Answer, Call, Serve};
 use super::{Front, error_code, replicas};
 
-/// Stands for the high watermark.
+/// Stands for the end of what consumers can read.
 const ALL: i64 = -1;
 
 impl Serve for Request {
@@ -59,7 +59,7 @@ async fn delete(
         return Err(ErrorCode::PolicyViolation);
     }
     let before = match asked.offset {
-        ALL => status.high_watermark,
+        ALL => status.readable_end,
         offset if offset < 0 => return Err(ErrorCode::OffsetOutOfRange),
         offset => Offset(offset),
     };

@@ -135,7 +135,7 @@ fn latest(status: &Status, committed: bool) -> TimedOffset {
         offset: if committed {
             status.last_stable_offset
         } else {
-            status.high_watermark
+            status.readable_end
         },
         timestamp: -1,
         epoch: status.leader_epoch,

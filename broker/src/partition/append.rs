@@ -157,7 +157,7 @@ impl Unchecked {
             },
             inflated_record_bytes_max: topic.max_decompressed_message_bytes,
             keys_required: topic.compact && from_client,
-            timestamps: if topic.log_append_time {
+            timestamps: if settings.stamps_appends() {
                 Timestamps::LogAppend
             } else {
                 Timestamps::Create {
@@ -180,7 +180,7 @@ impl Unchecked {
         Ok(Self {
             batch,
             rules,
-            log_append_time: topic.log_append_time.then_some(now_ms),
+            log_append_time: settings.stamps_appends().then_some(now_ms),
             target: from_client.then(|| Target::of(topic, codec)).flatten(),
             batch_bytes_max: rules.batch_bytes_max.min(segment_bytes_max),
         })

@@ -2,8 +2,9 @@
 //! and writes once per partition and wake-up whatever has gathered.
 //!
 //! Owns the order of things: what is written before it is answered, who is woken when. Never waits for
-//! a sync, a peer or the metadata quorum: their answers come back as jobs. A partition without traffic
-//! has no deadline and costs nothing but its look every retention interval.
+//! a sync (but of what it notes when a topic's delay changes), a peer or the metadata quorum: their answers
+//! come back as jobs. A partition without traffic has no deadline and costs nothing but its look every
+//! retention interval.
 
 mod compacting;
 mod hosted;

@@ -32,10 +32,11 @@ pub enum DeleteError {
         leader: Option<BrokerId>,
         epoch: Epoch,
     },
-    #[error("offset is outside [{start}, {high_watermark}]")]
+    #[error("offset is outside [{start}, {end}]")]
     OffsetOutOfRange {
         start: Offset,
-        high_watermark: Offset,
+        /// Of what consumers can read.
+        end: Offset,
     },
     #[error("{0}")]
     Storage(String),
@@ -59,6 +60,9 @@ pub struct Status {
     pub partition_epoch: i32,
     pub log_start: Offset,
     pub high_watermark: Offset,
+    /// Consumers may read what lies below: the high watermark, or less while records wait for the
+    /// topic's delivery delay.
+    pub readable_end: Offset,
     pub last_stable_offset: Offset,
     pub log_end: Offset,
     pub replicas: Vec<BrokerId>,
@@ -75,6 +79,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub high_watermark: Offset,
+    pub readable_end: Offset,
     pub last_stable_offset: Offset,
     pub log_end: Offset,
     pub log_start: Offset,
@@ -123,6 +128,7 @@ pub(super) struct Snapshot {
     pub in_sync: bool,
     pub min_isr: usize,
     pub high_watermark: Offset,
+    pub readable_end: Offset,
     pub watermark_settled: bool,
 }
 
@@ -140,7 +146,8 @@ impl Handle {
             partition_epoch: now.partition_epoch,
             log_start: self.0.reader.start_offset(),
             high_watermark: now.high_watermark,
-            last_stable_offset: now.high_watermark,
+            readable_end: now.readable_end,
+            last_stable_offset: now.readable_end,
             log_end: self.0.reader.end_offset(),
             replicas: now.replicas,
             isr: now.isr,
@@ -254,7 +261,14 @@ impl Handle {
     /// # Errors
     /// [`ReadError::Storage`].
     pub fn max_timestamp(&self) -> Result<Option<TimedOffset>, ReadError> {
-        self.noting(read::max_timestamp(&self.0.reader))
+        let waits_from =
+            (self.delivery_delay_ms() > 0).then(|| self.0.snapshot.read().readable_end);
+        self.noting(read::max_timestamp(&self.0.reader, waits_from))
+    }
+
+    /// Milliseconds from append until consumers can read a record.
+    pub fn delivery_delay_ms(&self) -> i64 {
+        self.0.settings.load().topic().delivery_delay_ms
     }
 
     /// The largest epoch at or below `asked` and its end; (-1, -1) when `asked` is not known here.
@@ -273,8 +287,8 @@ impl Handle {
         self.0.settings.load().topic().delete
     }
 
-    /// Deletes records below `before`, at most the high watermark. Answers the new start. Followers
-    /// delete when they fetch next.
+    /// Deletes records below `before`, at most those that consumers can read. Answers the new start.
+    /// Followers delete when they fetch next.
     ///
     /// # Errors
     /// See [`DeleteError`].

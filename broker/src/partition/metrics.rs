@@ -1,5 +1,7 @@
 //! What the partitions of a broker show.
 
+mod waiting;
+
 use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use machine::metadata::image::Image;
@@ -10,6 +12,8 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
     metrics::{MetricType, counter::Counter, family::Family, gauge::ConstGauge},
 };
+
+use waiting::Waiting;
 
 use super::{Role, Roster};
 use crate::{metadata, telemetry::Telemetry};
@@ -65,6 +69,10 @@ impl Metrics {
                 "Records appended to a topic, by its leaders here",
                 self.0.records.clone(),
             );
+            registry.register_collector(Box::new(Waiting {
+                roster: roster.clone(),
+                metadata: metadata.clone(),
+            }));
         });
         telemetry.register("partitions", |registry| {
             registry.register(

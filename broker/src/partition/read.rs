@@ -27,6 +27,7 @@ pub struct Read {
 /// How far a read may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
+    /// What is committed and, where the topic delays delivery, due.
     HighWatermark,
     LastStable,
     LogEnd,
@@ -119,8 +120,12 @@ fn begin(
     }
     let mut data = ReadData {
         batches: Vec::new(),
-        high_watermark: now.high_watermark,
-        last_stable_offset: now.high_watermark,
+        // As far as a reader of this kind can come.
+        high_watermark: match read.limit {
+            Limit::HighWatermark | Limit::LastStable => now.readable_end,
+            Limit::LogEnd => now.high_watermark,
+        },
+        last_stable_offset: now.readable_end,
         log_start: reader.start_offset(),
         diverging: None,
     };
@@ -146,7 +151,7 @@ fn begin(
         });
     }
     let limit = match read.limit {
-        Limit::HighWatermark | Limit::LastStable => now.high_watermark,
+        Limit::HighWatermark | Limit::LastStable => now.readable_end,
         Limit::LogEnd => end,
     };
     Ok((data, Some(limit)))
@@ -164,11 +169,25 @@ pub(super) fn offset_for_time(
     find(&batch, |r| r.timestamp >= timestamp && r.offset >= start)
 }
 
-/// The first of the records with the newest timestamp.
-pub(super) fn max_timestamp(reader: &Reader) -> Result<Option<TimedOffset>, ReadError> {
-    let Some(batch) = reader.newest_batch()? else {
+/// The first of the records with the newest timestamp. Where delivery is delayed, of those below
+/// `waits_from`: the newest are then those of the last batch.
+pub(super) fn max_timestamp(
+    reader: &Reader,
+    waits_from: Option<Offset>,
+) -> Result<Option<TimedOffset>, ReadError> {
+    let Some(mut batch) = reader.newest_batch()? else {
         return Ok(None);
     };
+    if let Some(end) = waits_from.filter(|end| *end <= batch.header.base_offset) {
+        let last = Offset(end.0 - 1).max(reader.start_offset());
+        let runs = reader.read_until(last, end, 1)?;
+        match runs.into_iter().next() {
+            Some(run) => {
+                batch = Batch::parse(&run).map_err(|e| ReadError::Storage(e.to_string()))?
+            }
+            None => return Ok(None),
+        }
+    }
     let newest = batch.header.max_timestamp;
     find(&batch, |r| r.timestamp == newest)
 }

@@ -215,6 +215,10 @@ impl Follower {
     }
 
     fn settings(&self, image: &Image, name: &Arc<str>) -> Settings {
+        let id = image.topic_names.get(name);
+        let internal = id
+            .and_then(|id| image.topics.get(id))
+            .is_some_and(|t| t.internal);
         let topic = ConfigResource::Topic(name.clone());
         let resolved = layered(
             self.this,
@@ -227,6 +231,12 @@ impl Follower {
         let in_sync_min = image.in_sync_min(name);
         Settings::new(topic::Settings {
             min_insync_replicas: resolved.min_insync_replicas.max(in_sync_min),
+            // The coordinators read what they have just written.
+            delivery_delay_ms: if internal {
+                0
+            } else {
+                resolved.delivery_delay_ms
+            },
             ..resolved
         })
     }

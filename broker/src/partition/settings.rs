@@ -23,6 +23,12 @@ impl Settings {
         &self.0
     }
 
+    /// The broker's time replaces the producer's: the topic says so, or has a delivery delay, which counts
+    /// from a time that the log itself has to tell.
+    pub(super) fn stamps_appends(&self) -> bool {
+        self.0.log_append_time || self.0.delivery_delay_ms > 0
+    }
+
     /// Every append is synced before it is acknowledged. Larger intervals are covered by the
     /// background sync, which is more eager than any of them.
     pub(super) fn synced_only(&self) -> bool {
@@ -63,7 +69,11 @@ impl Settings {
             index_bytes_max: t.segment_index_bytes,
             index_interval_bytes: t.index_interval_bytes,
             // Without `delete` among the policies nothing goes by age or size.
-            retention_ms: t.retention_ms.filter(|_| t.delete),
+            // Kept for as long as consumers of a topic without a delay could read it.
+            retention_ms: t
+                .retention_ms
+                .filter(|_| t.delete)
+                .map(|ms| ms.saturating_add(t.delivery_delay_ms)),
             retention_bytes: t.retention_bytes.filter(|_| t.delete),
             compaction: t.compact.then_some(Policy {
                 dirty_ratio_min: t.min_cleanable_dirty_ratio,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod compacted;
+mod delayed;
 mod lone;
 mod nearby;
 mod replicated;

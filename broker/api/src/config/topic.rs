@@ -18,6 +18,9 @@ pub struct Settings {
     pub compression_lz4_level: i32,
     pub compression_zstd_level: i32,
     pub delete_retention_ms: i64,
+    /// Milliseconds from append until consumers can read a record; 0 is at once. Records then carry the
+    /// time of their append whatever `message.timestamp.type` says: what waits is judged by it.
+    pub delivery_delay_ms: i64,
     pub file_delete_delay_ms: i64,
     /// Records between two syncs.
     pub flush_messages: i64,
@@ -63,6 +66,7 @@ impl Settings {
             compression_lz4_level: keys.number("compression.lz4.level"),
             compression_zstd_level: keys.number("compression.zstd.level"),
             delete_retention_ms: keys.number("delete.retention.ms"),
+            delivery_delay_ms: keys.number("millrace.delivery.delay.ms"),
             file_delete_delay_ms: keys.number("file.delete.delay.ms"),
             flush_messages: keys.number("flush.messages"),
             flush_ms: keys.number("flush.ms"),

@@ -7,7 +7,7 @@ use model::{BrokerId, Offset, TopicId, TopicPartition, batch};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::partition::{Limit, Read, Role, Roster};
+use crate::partition::{Handle, Limit, Read, Role, Roster};
 
 /// Where is the log relative to this offset?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,10 +18,10 @@ pub(in crate::coordinator) struct Ask {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::coordinator) struct Position {
-    /// The high watermark.
+    /// Of what consumers can read.
     pub(in crate::coordinator) end: Offset,
-    /// When the first record at or after the offset was written, in milliseconds since 1970; `None`
-    /// at the end of the log and for records without a time.
+    /// When the first record at or after the offset was written, or could be read where the topic delays
+    /// delivery, in milliseconds since 1970; `None` at the end of the log and for records without a time.
     pub(in crate::coordinator) written_ms: Option<i64>,
 }
 
@@ -52,46 +52,52 @@ impl Positions {
         let answers = asks
             .iter()
             .map(|ask| {
-                let position = self.position(*ask, known.get(ask).copied())?;
+                let handle = self.roster.get(ask.place)?;
+                let position = position(&handle, *ask, known.get(ask).copied())?;
                 if let Some(written_ms) = position.written_ms {
                     used.insert(*ask, written_ms);
                 }
-                Some(position)
+                // Nobody is late before a record can be read.
+                let delay_ms = handle.delivery_delay_ms();
+                let readable_ms = position.written_ms.map(|ms| ms.saturating_add(delay_ms));
+                Some(Position {
+                    written_ms: readable_ms,
+                    ..position
+                })
             })
             .collect();
         self.known.lock().insert(from, used);
         answers
     }
+}
 
-    fn position(&self, ask: Ask, known: Option<i64>) -> Option<Position> {
-        let handle = self.roster.get(ask.place)?;
-        let status = handle.status();
-        if status.role != Role::Leader {
-            return None;
-        }
-        let end = status.high_watermark;
-        // What retention has removed cannot be read any more: the oldest that is left counts.
-        let offset = ask.offset.max(status.log_start);
-        if offset >= end {
-            return Some(Position {
-                end,
-                written_ms: None,
-            });
-        }
-        let removed = offset != ask.offset;
-        let written_ms = known.filter(|_| !removed).or_else(|| {
-            let read = Read {
-                offset,
-                max_bytes: 1,
-                limit: Limit::HighWatermark,
-                leader_epoch: None,
-                last_fetched_epoch: None,
-            };
-            let data = handle.read(read).ok()?;
-            data.batches.first().and_then(|run| written_at(run, offset))
-        });
-        Some(Position { end, written_ms })
+fn position(handle: &Handle, ask: Ask, known: Option<i64>) -> Option<Position> {
+    let status = handle.status();
+    if status.role != Role::Leader {
+        return None;
     }
+    let end = status.readable_end;
+    // What retention has removed cannot be read any more: the oldest that is left counts.
+    let offset = ask.offset.max(status.log_start);
+    if offset >= end {
+        return Some(Position {
+            end,
+            written_ms: None,
+        });
+    }
+    let removed = offset != ask.offset;
+    let written_ms = known.filter(|_| !removed).or_else(|| {
+        let read = Read {
+            offset,
+            max_bytes: 1,
+            limit: Limit::HighWatermark,
+            leader_epoch: None,
+            last_fetched_epoch: None,
+        };
+        let data = handle.read(read).ok()?;
+        data.batches.first().and_then(|run| written_at(run, offset))
+    });
+    Some(Position { end, written_ms })
 }
 
 /// The time of the record at `offset`, by the producer's or the broker's clock as the topic has it. In

@@ -118,7 +118,7 @@ impl Watched {
             let status = replica.status();
             if let Ok(data) = &mut self.outcome {
                 data.batches.clear();
-                data.high_watermark = status.high_watermark;
+                data.high_watermark = status.readable_end;
                 data.last_stable_offset = status.last_stable_offset;
                 data.log_start = status.log_start;
             }

@@ -46,7 +46,8 @@ impl Hosted {
         if self.compacting.stop.is_some() || self.local.fault().is_some() || self.uncleanable {
             return;
         }
-        let upto = self.local.machine().high_watermark();
+        // A record that waits must not take the place of one that can be read.
+        let upto = self.local.readable_end();
         let log = self.local.log_mut();
         let rolled = log.roll_if_due(now_ms);
         let begun = rolled.and_then(|_| log.begin_compaction(upto, clock::wall_ms()));

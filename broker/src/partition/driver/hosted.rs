@@ -60,6 +60,8 @@ impl Hosted {
         let log = changed.then(|| settings.log(&self.context.resources));
         if changed {
             self.shared.settings.store(settings.clone());
+            let delay_ms = settings.topic().delivery_delay_ms;
+            self.local.delay_delivery(delay_ms, clock::wall_ms());
         }
         let rules = settings.rules(&self.context.config);
         let before = self.local.machine().membership().in_sync.len();
@@ -183,13 +185,7 @@ impl Hosted {
         let (leader, epoch) = (m.leader, m.leader_epoch);
         self.local.delete_records(before).map_err(|why| match why {
             NotDeleted::NotLeader => DeleteError::NotLeader { leader, epoch },
-            NotDeleted::OutOfRange {
-                start,
-                high_watermark,
-            } => DeleteError::OffsetOutOfRange {
-                start,
-                high_watermark,
-            },
+            NotDeleted::OutOfRange { start, end } => DeleteError::OffsetOutOfRange { start, end },
             NotDeleted::Storage(error) => DeleteError::Storage(error.to_string()),
         })
     }
@@ -285,9 +281,21 @@ impl Hosted {
         }
     }
 
+    /// Looks for what is due where the topic delays delivery.
+    fn deliver(&mut self) {
+        if !self.local.delays_delivery() {
+            return;
+        }
+        let now_ms = self.context.clock.now_ms();
+        if let Some(damaged) = self.local.deliver(now_ms, clock::wall_ms()) {
+            self.handle().suspect(damaged);
+        }
+    }
+
     /// Shows handles and readers what is true now, and only then answers: who has been answered
     /// finds what it wrote.
     pub(super) fn publish(&mut self) {
+        self.deliver();
         let (machine, log) = (self.local.machine(), self.local.log());
         let m = machine.membership();
         let leading = machine.is_leading();
@@ -305,11 +313,13 @@ impl Hosted {
             in_sync: m.in_sync.contains(&self.context.this),
             min_isr: machine.required(),
             high_watermark: machine.high_watermark(),
+            readable_end: self.local.readable_end(),
             watermark_settled: machine.is_watermark_settled(),
         };
         let progress = Progress {
             high_watermark: snapshot.high_watermark,
-            last_stable_offset: snapshot.high_watermark,
+            readable_end: snapshot.readable_end,
+            last_stable_offset: snapshot.readable_end,
             log_end: log.end_offset(),
             log_start: log.start_offset(),
             leader_epoch: snapshot.leader_epoch,

@@ -55,6 +55,7 @@ impl Hosted {
         .open()?;
         // While nobody looked some may have become too old.
         local.expire_producers(clock::wall_ms() - context.tuning.producers_expire_ms());
+        local.delay_delivery(settings.topic().delivery_delay_ms, clock::wall_ms());
         let shared = Arc::new(Shared {
             partition,
             mailbox: mailbox.clone(),
@@ -70,6 +71,7 @@ impl Hosted {
                 in_sync: false,
                 min_isr: 1,
                 high_watermark: local.machine().high_watermark(),
+                readable_end: local.readable_end(),
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,

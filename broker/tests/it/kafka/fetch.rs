@@ -9,7 +9,7 @@ use super::client::Client;
 use super::{T0, batch, create, leader};
 use crate::cluster::{Cluster, LONG};
 
-fn fetch(offset: i64, max_wait_ms: i32) -> Request {
+pub(super) fn fetch(offset: i64, max_wait_ms: i32) -> Request {
     Request {
         max_wait_ms,
         min_bytes: 1,
@@ -27,12 +27,12 @@ fn fetch(offset: i64, max_wait_ms: i32) -> Request {
     }
 }
 
-fn only(mut response: Response) -> PartitionData {
+pub(super) fn only(mut response: Response) -> PartitionData {
     assert_eq!(response.error_code, 0);
     response.responses.remove(0).partitions.remove(0)
 }
 
-fn bytes(partition: PartitionData) -> usize {
+pub(super) fn bytes(partition: PartitionData) -> usize {
     partition.records.map_or(0, |records| records.len())
 }
 
