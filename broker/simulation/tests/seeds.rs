@@ -9,8 +9,8 @@ use std::{
 
 use simulation::{Mutation, Outcome, run};
 
-/// Run by default: a sample.
-const SEEDS: u64 = 200;
+/// Run by default.
+const SEEDS: u64 = 2000;
 /// Within so many seeds each planted mistake has to show itself.
 const SEEDS_TO_FIND: u64 = 400;
 

@@ -120,16 +120,17 @@ fn faults_of_a_produced_batch_are_told_apart() {
     let good = three();
     let malformed = |b: &Bytes| matches!(check(b, &rules()), Err(Rejected::Malformed(_)));
     let corrupt = |b: &Bytes| matches!(check(b, &rules()), Err(Rejected::Corrupt(_)));
+    let no_batch = |b: &Bytes| matches!(check(b, &rules()), Err(Rejected::NotOneBatch(_)));
 
-    assert!(malformed(&Bytes::new()), "empty");
-    assert!(malformed(&good.slice(..good.len() - 1)), "truncated");
-    assert!(malformed(&good.slice(..20)), "cut in the header");
-    assert!(malformed(&altered(&good, 16, &[0])), "magic 0");
-    assert!(malformed(&altered(&good, 16, &[1])), "magic 1");
+    assert!(no_batch(&Bytes::new()), "empty");
+    assert!(no_batch(&good.slice(..good.len() - 1)), "truncated");
+    assert!(no_batch(&good.slice(..20)), "cut in the header");
+    assert!(no_batch(&altered(&good, 16, &[0])), "magic 0");
+    assert!(no_batch(&altered(&good, 16, &[1])), "magic 1");
     assert!(corrupt(&altered(&good, 16, &[3])), "magic 3");
     let mut two = BytesMut::from(good.as_ref());
     two.put(good.clone());
-    assert!(malformed(&two.freeze()), "two batches");
+    assert!(no_batch(&two.freeze()), "two batches");
     let mut flipped = BytesMut::from(good.as_ref());
     flipped[70] ^= 1;
     assert!(corrupt(&flipped.freeze()), "bad CRC");
