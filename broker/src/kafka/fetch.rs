@@ -110,6 +110,16 @@ impl Serve for Request {
             node_endpoints,
             ..Response::default()
         };
+        let mut partitions = response
+            .responses
+            .iter()
+            .flat_map(|topic| &topic.partitions);
+        let elsewhere =
+            partitions.any(|line| line.error_code == ErrorCode::NotLeaderOrFollower.code());
+        // As for produce: the client would ask here who leads.
+        if elsewhere && !front.metadata.contact().has_majority() {
+            return Answer::Last(response);
+        }
         Answer::Counted(response, claim)
     }
 }

@@ -44,6 +44,11 @@ impl Contact {
         }
     }
 
+    /// As [`Self::lost`], now.
+    pub fn is_lost(&self, in_sync: &[BrokerId]) -> bool {
+        is_lost(self.this, &self.voters, &self.alive.borrow(), in_sync)
+    }
+
     /// Whether a majority of the voters is heard, this broker included where it is one.
     pub fn has_majority(&self) -> bool {
         hears_majority(self.this, &self.voters, &self.alive.borrow())

@@ -230,7 +230,8 @@ impl Handle {
     /// See [`ReadError`].
     pub fn read(&self, read: Read) -> Result<ReadData, ReadError> {
         let now = self.0.snapshot.read().clone();
-        self.noting(read::read(&self.0.reader, &now, &read))
+        let outcome = self.noting(read::read(&self.0.reader, &now, &read));
+        outcome.map_err(|error| self.unless_cut_off(&now, &read, error))
     }
 
     /// As [`Self::read`] from memory alone; `None` when the disk would be asked.
@@ -239,7 +240,26 @@ impl Handle {
     /// See [`ReadError`].
     pub fn read_cached(&self, read: Read) -> Result<Option<ReadData>, ReadError> {
         let now = self.0.snapshot.read().clone();
-        read::read_cached(&self.0.reader, &now, &read)
+        let outcome = read::read_cached(&self.0.reader, &now, &read);
+        outcome.map_err(|error| self.unless_cut_off(&now, &read, error))
+    }
+
+    /// What this log has not may be in a successor's that this broker has not heard of: a client that is
+    /// told that there is no such offset would begin anew elsewhere in the partition.
+    fn unless_cut_off(&self, now: &Snapshot, read: &Read, error: ReadError) -> ReadError {
+        match error {
+            ReadError::OffsetOutOfRange { end, .. }
+                if now.role == Role::Leader
+                    && read.offset > end
+                    && self.0.contact.is_lost(&now.isr) =>
+            {
+                ReadError::NotLeader {
+                    leader: None,
+                    epoch: now.leader_epoch,
+                }
+            }
+            error => error,
+        }
     }
 
     /// Follows the ends of the log; a fetch long poll waits on it.

@@ -8,6 +8,7 @@ use model::batch::Builder;
 use uuid::Uuid;
 
 use super::client::{Client, produce};
+use super::fetch::fetch;
 use super::{batch, batch_of, create, leader, led_by};
 use crate::cluster::Cluster;
 
@@ -134,7 +135,7 @@ async fn a_follower_names_the_leader() {
 }
 
 #[tokio::test]
-async fn a_leader_that_hears_no_other_broker_sends_its_producers_elsewhere() {
+async fn a_leader_that_hears_no_other_broker_sends_its_clients_elsewhere() {
     let mut cluster = Cluster::start_with(3, &[1, 2], &[]).await;
     create(&cluster, "t", 3, 3, &[("min.insync.replicas", "1")]).await;
     let image = cluster
@@ -156,6 +157,14 @@ async fn a_leader_that_hears_no_other_broker_sends_its_producers_elsewhere() {
     let code = answer.responses[0].partition_responses[0].error_code;
     assert_eq!(code, ErrorCode::NotLeaderOrFollower.code());
     // It would name itself again: the client shall ask another.
+    client.closed().await;
+    // Somebody else may have what it has not.
+    let mut client = Client::connect(&cluster, 0).await;
+    let mut beyond = fetch(1000, 0);
+    beyond.topics[0].partitions[0].partition = led_by(&image, "t", 0).unwrap();
+    let answer = client.call(12, &beyond).await;
+    let code = answer.responses[0].partitions[0].error_code;
+    assert_eq!(code, ErrorCode::NotLeaderOrFollower.code());
     client.closed().await;
     // What needs nobody else goes on.
     let mut client = Client::connect(&cluster, 0).await;
