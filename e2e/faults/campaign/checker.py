@@ -56,6 +56,8 @@ class Checker:
         self.known = collections.defaultdict(Offsets)
         self.acknowledged = collections.defaultdict(Offsets)
         self.final = collections.defaultdict(Offsets)
+        # Acknowledged without an offset: the client met a refusal that told it that the record is there already.
+        self.somewhere = collections.defaultdict(set)
         self.position: dict[tuple[str, str], int] = {}
         self.ends: dict[str, int] = {}
         self.published: dict[str, int] = {}
@@ -75,6 +77,9 @@ class Checker:
 
     def on_ack(self, producer, partition, n, offset):
         value = record(producer, n)
+        if offset == "None":
+            self.somewhere[partition].add(value)
+            return
         self.same(partition, int(offset), value, "acknowledged")
         before = self.acknowledged[partition].get(int(offset))
         if before:
@@ -128,7 +133,7 @@ class Checker:
         self.known[partition].put(offset, value)
 
     def finish(self) -> list[str]:
-        for partition in self.known.keys() | self.final.keys():
+        for partition in self.known.keys() | self.final.keys() | self.somewhere.keys():
             self.finish_partition(partition)
         for queue, numbers in self.confirmed.items():
             for n in sorted(numbers - self.delivered[queue]):
@@ -145,6 +150,8 @@ class Checker:
                 self.found.add("an acknowledged record was lost" if lost else "a record that was read is gone",
                                f"{partition}@{offset}: {named(value)}, "
                                + (f"now {named(final.get(offset))}" if final.get(offset) else "now nothing"))
+        for value in sorted(self.somewhere[partition].difference(final.at)):
+            self.found.add("an acknowledged record was lost", f"{partition}: {named(value)}, of unknown offset")
         newest: dict[int, int] = {}
         times = None
         for offset, value in enumerate(final.at):

@@ -1,7 +1,7 @@
 """What clients did and saw, an event a line, in the order in which it was written down. Events:
 
     send PRODUCER N                      records up to number N have been handed to the client library
-    ack PRODUCER PARTITION N OFFSET      record N was acknowledged at that offset
+    ack PRODUCER PARTITION N OFFSET      record N was acknowledged at that offset, or at one the client does not know (None)
     refuse PRODUCER PARTITION N ERROR    it was refused; it may be in the log nevertheless
     seek READER PARTITION                the reader begins anew, wherever it likes
     read READER PARTITION OFFSET PRODUCER N

@@ -77,6 +77,11 @@ class Planted(unittest.TestCase):
             return [e for e in events if not (e.split()[:2] == gone[:2] and int(e.split()[2]) >= int(gone[2]))]
         self.each(spoil, "an acknowledged record was lost")
 
+    def test_a_record_acknowledged_without_its_offset_is_nowhere(self):
+        def spoil(events, dice):
+            return events + ["send 2 1", "ack 2 0 1 None"]
+        self.each(spoil, "an acknowledged record was lost")
+
     def test_an_acknowledged_record_makes_way_for_another(self):
         def spoil(events, dice):
             i = acknowledged_in_the_end(events, dice)
