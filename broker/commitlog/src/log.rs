@@ -20,7 +20,7 @@ use model::Offset;
 
 use crate::{
     Config, Error, Reader, Recovered, SyncTask, checkpoint, reader::Shared, recovery,
-    segment::Segment,
+    segment::Segment, sync::Asked,
 };
 
 /// A log opened for writing. Dropping it loses nothing that was written, but only [`Self::close`]
@@ -37,6 +37,7 @@ pub struct Log {
     dirty: Vec<Arc<Segment>>,
     dirty_directory: bool,
     dirty_epochs: bool,
+    asked: Asked,
     /// Times that a sync was asked for with changed epochs.
     epoch_changes: u64,
     unsynced_bytes: u64,
@@ -78,6 +79,7 @@ impl Log {
             dirty_directory: recovered.changed_directory || !dirty.is_empty(),
             dirty,
             dirty_epochs: recovered.changed_epochs,
+            asked: Asked::default(),
             epoch_changes: 0,
             unsynced_bytes: 0,
             indexed_bytes: 0,
@@ -126,12 +128,14 @@ impl Log {
         self.shared().poisoned.load(Ordering::Acquire)
     }
 
-    /// A sync of all that was appended so far, to be run anywhere; `None` when there is nothing to do.
+    /// A sync of all that was appended so far, to be run anywhere; `None` when there is nothing to do. What
+    /// another one that is under way was asked for is part of it.
     ///
     /// # Errors
     /// [`Error::Poisoned`], or [`Error::Io`] when a segment cannot be opened.
     pub fn begin_sync(&mut self) -> Result<Option<SyncTask>, Error> {
         self.check_poison()?;
+        self.ask_again();
         if self.dirty.is_empty() && !self.dirty_directory && !self.dirty_epochs {
             return Ok(None);
         }
@@ -151,7 +155,6 @@ impl Log {
         if indexed {
             self.indexed_bytes = self.active.size();
         }
-        self.dirty.clear();
         self.unsynced_bytes = 0;
         let shared = self.shared().clone();
         let generation = shared.lock_synced().generation;
@@ -159,15 +162,48 @@ impl Log {
             self.epoch_changes += 1;
             (self.epoch_changes, shared.epochs().clone())
         });
+        self.asked = Asked {
+            segments: std::mem::take(&mut self.dirty),
+            directory: std::mem::take(&mut self.dirty_directory),
+            epochs: epochs.is_some(),
+            indexed,
+            ..Asked::default()
+        };
         Ok(Some(SyncTask {
             upto: self.end_offset(),
             generation,
             files,
             indexed,
-            directory: std::mem::take(&mut self.dirty_directory),
+            directory: self.asked.directory,
             epochs,
+            done: self.asked.done.clone(),
             shared,
         }))
+    }
+
+    /// What the last sync has not done yet, or never will, is to be done by the next.
+    fn ask_again(&mut self) {
+        let asked = std::mem::take(&mut self.asked);
+        if asked.done.load(Ordering::Acquire) {
+            return;
+        }
+        let since = std::mem::replace(&mut self.dirty, asked.segments);
+        for segment in since {
+            if !self.dirty.iter().any(|s| Arc::ptr_eq(s, &segment)) {
+                self.dirty.push(segment);
+            }
+        }
+        self.dirty_directory |= asked.directory;
+        self.dirty_epochs |= asked.epochs;
+        if asked.indexed {
+            self.indexed_bytes = 0;
+        }
+    }
+
+    /// These segments are in the log no more: nobody waits for their sync.
+    fn forget_unsynced(&mut self, gone: impl Fn(&Arc<Segment>) -> bool) {
+        self.dirty.retain(|s| !gone(s));
+        self.asked.segments.retain(|s| !gone(s));
     }
 
     /// Returns when all that was appended is durable.

@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub bytes: AtomicU64,
     pub tail: RwLock<Tail>,
     pub epochs: RwLock<Epochs>,
-    /// The change of the epochs that their file has.
+    /// The change of the epochs that their file has. Held while a sync runs.
     pub stored_epochs: Mutex<u64>,
     pub poisoned: AtomicBool,
     pub synced: Mutex<Synced>,

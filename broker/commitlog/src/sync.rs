@@ -2,12 +2,15 @@
 
 use std::{
     fs::File,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use model::Offset;
 
-use crate::{Epochs, Error, checkpoint, log::files, reader::Shared};
+use crate::{Epochs, Error, checkpoint, log::files, reader::Shared, segment::Segment};
 
 /// What of a log is durable.
 #[derive(Debug)]
@@ -18,6 +21,18 @@ pub(crate) struct Synced {
     pub indexed: Offset,
     /// Raised when the end is cut: a sync that began before says nothing about what came after.
     pub generation: u64,
+}
+
+/// What the last sync was asked for. Until it has done that, the next one has to do it, too: a log may be
+/// cut or closed beside it, and says then that all is durable.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub segments: Vec<Arc<Segment>>,
+    pub directory: bool,
+    pub epochs: bool,
+    pub indexed: bool,
+    /// Shared with its task.
+    pub done: Arc<AtomicBool>,
 }
 
 /// One sync of everything appended before it was made. Runs on any thread, beside appends.
@@ -33,6 +48,8 @@ pub struct SyncTask {
     pub(crate) directory: bool,
     /// Leader epochs that the file does not have yet, and which time they changed.
     pub(crate) epochs: Option<(u64, Epochs)>,
+    /// See [`Asked`].
+    pub(crate) done: Arc<AtomicBool>,
 }
 
 impl SyncTask {
@@ -49,36 +66,39 @@ impl SyncTask {
     /// for a task made before another one failed, too: its bytes may lie behind a hole.
     pub fn run(self) -> Result<Offset, Error> {
         let shared = self.shared.clone();
+        // One sync of a log at a time: of a failed one the system may tell only the first who asks, and
+        // whoever comes next has to know.
+        let mut stored_epochs = shared
+            .stored_epochs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if shared.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned);
         }
-        let done = self.run_once();
-        if done.is_err() {
-            shared.poisoned.store(true, Ordering::Release);
+        let done = self.done.clone();
+        let outcome = self.run_once(&mut stored_epochs);
+        match outcome {
+            Ok(_) => done.store(true, Ordering::Release),
+            Err(_) => shared.poisoned.store(true, Ordering::Release),
         }
-        done
+        outcome
     }
 
-    fn run_once(self) -> Result<Offset, Error> {
+    fn run_once(self, stored_epochs: &mut u64) -> Result<Offset, Error> {
         let disk = &*self.shared.disk;
         for (path, file) in &self.files {
             disk.sync_file(path, file)
                 .map_err(Error::io("sync", path))?;
         }
         let dir = &self.shared.dir;
-        if let Some((change, epochs)) = &self.epochs {
-            // A cut or a close may have synced later changes meanwhile: one at a time, the newest last.
-            let mut stored = self
-                .shared
-                .stored_epochs
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if *change > *stored {
-                epochs
-                    .store(disk, &dir.join(files::EPOCHS))
-                    .map_err(Error::io("write epochs of", &**dir))?;
-                *stored = *change;
-            }
+        // A cut or a close may have synced later changes meanwhile: the newest stays.
+        if let Some((change, epochs)) = &self.epochs
+            && *change > *stored_epochs
+        {
+            epochs
+                .store(disk, &dir.join(files::EPOCHS))
+                .map_err(Error::io("write epochs of", &**dir))?;
+            *stored_epochs = *change;
         }
         if self.directory {
             disk.sync_directory(dir)
@@ -106,13 +126,99 @@ impl SyncTask {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::{collections::BTreeMap, io, path::Path, sync::Mutex};
+
     use model::Epoch;
 
     use super::*;
     use crate::{
-        Config, Log,
+        Config, Disk, Log, Resources,
         log::tests::{many, one},
     };
+
+    /// How long each file was when it was synced last.
+    #[derive(Debug, Default)]
+    struct Synced(Mutex<BTreeMap<std::path::PathBuf, u64>>);
+
+    impl Disk for Synced {
+        fn reserve(&self, _directory: &Path, _bytes: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync_file(&self, path: &Path, file: &File) -> io::Result<()> {
+            let bytes = file.metadata()?.len();
+            self.0.lock().unwrap().insert(path.into(), bytes);
+            Ok(())
+        }
+
+        fn sync_directory(&self, _path: &Path) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Synced {
+        /// Files of batches in `dir` that were not synced as they are.
+        fn lacks(&self, dir: &Path) -> Vec<std::path::PathBuf> {
+            let synced = self.0.lock().unwrap();
+            let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap());
+            let lacking = files.filter(|file| {
+                file.path().extension().is_some_and(|e| e == "log")
+                    && synced.get(&file.path()) != Some(&file.metadata().unwrap().len())
+            });
+            lacking.map(|file| file.path()).collect()
+        }
+    }
+
+    /// A log of several segments, all of them in a sync that is under way, and another batch.
+    fn under_way(dir: &Path) -> (Log, SyncTask, Arc<Synced>) {
+        let disk = Arc::new(Synced::default());
+        let config = Config {
+            segment_bytes: 400,
+            resources: Resources {
+                disk: disk.clone(),
+                ..Resources::default()
+            },
+            ..Config::default()
+        };
+        let mut log = Log::open(dir, config).unwrap().0;
+        for offset in 0..20 {
+            log.append(&[one(offset, 0, 1)]).unwrap();
+        }
+        let task = log.begin_sync().unwrap().unwrap();
+        log.append(&[one(20, 0, 1)]).unwrap();
+        (log, task, disk)
+    }
+
+    #[test]
+    fn log_that_is_closed_beside_a_sync_is_durable_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let (log, never_run, disk) = under_way(dir.path());
+        log.close().unwrap();
+        assert_eq!(disk.lacks(dir.path()), Vec::<std::path::PathBuf>::new());
+        drop(never_run);
+    }
+
+    #[test]
+    fn recovery_point_of_a_cut_beside_a_sync_has_nothing_unsynced_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut log, late, disk) = under_way(dir.path());
+        log.truncate_to(Offset(15)).unwrap();
+        assert_eq!(log.reader().synced_offset(), Offset(15));
+        assert_eq!(disk.lacks(dir.path()), Vec::<std::path::PathBuf>::new());
+        late.run().unwrap();
+        assert!(log.begin_sync().unwrap().is_none());
+    }
+
+    #[test]
+    fn sync_that_is_done_is_not_done_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut log, task, _disk) = under_way(dir.path());
+        task.run().unwrap();
+        let next = log.begin_sync().unwrap().unwrap();
+        assert_eq!(next.files.len(), 1, "the active segment only");
+        next.run().unwrap();
+        assert!(log.begin_sync().unwrap().is_none());
+    }
 
     #[test]
     fn sync_that_a_cut_overtook_neither_fails_nor_brings_old_epochs_back() {

@@ -106,8 +106,7 @@ impl Log {
             return Err(error);
         }
         let removed: u64 = old.clone().map(|s| s.size()).sum();
-        self.dirty
-            .retain(|s| !old.clone().any(|o| Arc::ptr_eq(o, s)));
+        self.forget_unsynced(|s| old.clone().any(|o| Arc::ptr_eq(o, s)));
         install::commit(&dir)
             .and_then(|()| install::move_in(&dir))
             .inspect_err(|_| self.shared().poisoned.store(true, Ordering::Release))?;

@@ -136,7 +136,7 @@ impl Log {
             self.shared()
                 .bytes
                 .fetch_sub(segment.size(), Ordering::Relaxed);
-            self.dirty.retain(|s| !Arc::ptr_eq(s, &segment));
+            self.forget_unsynced(|s| Arc::ptr_eq(s, &segment));
             self.dirty_directory = true;
             let names = segment.retire()?;
             self.retired.extend(names.into_iter().map(|n| (n, None)));
