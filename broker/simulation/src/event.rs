@@ -195,8 +195,30 @@ impl Agenda {
         self.next += 1;
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(u64, Event)> {
-        let ((at, _), event) = self.events.pop_first()?;
-        Some((at, event))
+    /// The next one, if it comes by then. A later one keeps its place among those of its time.
+    pub(crate) fn pop_until(&mut self, until_us: u64) -> Option<(u64, Event)> {
+        let first = self.events.first_entry()?;
+        let (at, _) = *first.key();
+        (at <= until_us).then(|| (at, first.remove()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_one_time_keep_their_order_when_a_look_ends_before_them() {
+        let mut agenda = Agenda::default();
+        agenda.at(20, Event::Resume(1));
+        agenda.at(20, Event::Resume(2));
+        agenda.at(10, Event::Resume(0));
+        let mut happened = Vec::new();
+        for until in [5, 15, 20] {
+            while let Some((_, Event::Resume(n))) = agenda.pop_until(until) {
+                happened.push(n);
+            }
+        }
+        assert_eq!(happened, [0, 1, 2]);
     }
 }

@@ -212,13 +212,9 @@ impl World {
 
     fn pass_until(&mut self, until_us: u64) {
         while self.ledger.violation().is_none() && self.trace.events < EVENTS_MAX {
-            let Some((at, event)) = self.agenda.pop() else {
+            let Some((at, event)) = self.agenda.pop_until(until_us) else {
                 break;
             };
-            if at > until_us {
-                self.agenda.at(at, event);
-                break;
-            }
             self.now_us = at;
             self.trace.events += 1;
             self.happen(event);
