@@ -15,11 +15,14 @@ use crate::{Answer, Effect, Local, is_of_the_disk, producers, watermark};
 
 impl Local {
     /// Applies the answer of the leader of `epoch`. False when it could not be used: the bytes are bad
-    /// or the disk refused. An answer to a question of the past is used up without effect.
+    /// or the disk refused. Of an answer to a question of the past only the watermark is used.
     pub fn fetched(&mut self, epoch: Epoch, answer: Answer, now_ms: i64) -> (bool, Vec<Effect>) {
         let current = self.machine.membership().leader_epoch;
-        let of_the_past = current != epoch || answer.from() != self.log.end_offset();
-        if self.machine.is_leading() || of_the_past || self.fault.is_some() {
+        if self.machine.is_leading() || current != epoch || self.fault.is_some() {
+            return (true, Vec::new());
+        }
+        if answer.from() != self.log.end_offset() {
+            self.hear(&answer);
             return (true, Vec::new());
         }
         let applied = match answer {
@@ -45,6 +48,22 @@ impl Local {
             effects = self.fail(&error, now_ms);
         }
         (false, effects)
+    }
+
+    /// The same records may have come twice, to a follower that reported again meanwhile; the leader says
+    /// each watermark once. It found this log alike up to where the answer begins, and what has been added
+    /// since came from it.
+    fn hear(&mut self, answer: &Answer) {
+        if let Answer::Records {
+            from,
+            high_watermark,
+            ..
+        } = answer
+            && *from < self.log.end_offset()
+        {
+            let known = self.machine.high_watermark();
+            self.machine.copied(self.ends(), known.max(*high_watermark));
+        }
     }
 
     fn copy(

@@ -95,3 +95,20 @@ fn what_a_crash_left_unsynced_is_synced_without_another_write() {
     let local = follower(directory.path());
     assert_eq!(local.machine().position().held, Offset(3));
 }
+
+#[test]
+fn records_that_come_twice_are_taken_once_and_the_newer_watermark_with_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut local = follower(directory.path());
+    let told = |high_watermark| Answer::Records {
+        from: Offset(0),
+        high_watermark: Offset(high_watermark),
+        log_start: Offset(0),
+        batches: vec![batch(0)],
+    };
+    for (epoch, watermark, known) in [(0, 0, 0), (0, 3, 3), (0, 1, 3), (1, 2, 3)] {
+        assert!(local.fetched(Epoch(epoch), told(watermark), 0).0);
+        assert_eq!(local.machine().high_watermark(), Offset(known));
+        assert_eq!(local.log().end_offset(), Offset(3));
+    }
+}
