@@ -302,6 +302,13 @@ impl World {
             let watermark = self.nodes[n].hosted[&partition].shown.high_watermark;
             let before = self.plan.dice.roll(watermark.0.unsigned_abs() + 1);
             let before = Offset(i64::try_from(before).unwrap());
+            // Of deleted records nobody knows after a crash that a producer sent them, as in Kafka: they
+            // are not deleted before it has heard of them.
+            let unheard = self.producers.iter().enumerate();
+            let unheard = unheard
+                .filter(|(_, p)| p.idempotent && p.partition == partition)
+                .map(|(index, _)| self.ledger.heard_upto(partition, index));
+            let before = unheard.min().unwrap_or(before).min(before);
             self.job(n, Job::DeleteRecords { partition, before });
         }
     }

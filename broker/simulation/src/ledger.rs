@@ -75,6 +75,16 @@ impl Ledger {
         }
     }
 
+    /// Behind the last record of which a producer was told.
+    pub(crate) fn heard_upto(&self, at: TopicPartition, producer: usize) -> Offset {
+        let there = self
+            .acknowledged
+            .range((at, Offset(0))..=(at, Offset(i64::MAX)));
+        let mut last = there.rev();
+        let heard = last.find(|(_, v)| **v >> 40 == producer as u64);
+        heard.map_or(Offset(0), |((_, offset), _)| Offset(offset.0 + 1))
+    }
+
     pub(crate) fn deleted_before(&mut self, at: TopicPartition, before: Offset) {
         let known = self.deleted.entry(at).or_default();
         *known = (*known).max(before);
