@@ -40,8 +40,8 @@ impl Syncer {
     }
 
     /// Gives the job back when the thread has ended.
-    pub(crate) fn submit(&self, job: Job) -> Result<(), Job> {
-        self.0.send(job).map_err(|refused| refused.0)
+    pub(crate) fn submit(&self, job: Job) -> Result<(), Box<Job>> {
+        self.0.send(job).map_err(|refused| Box::new(refused.0))
     }
 }
 
