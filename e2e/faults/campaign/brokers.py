@@ -95,7 +95,6 @@ class Brokers:
         self.deaths = 0
         self.downtime_s = lambda: 0.0
         self.guarding = threading.Event()
-        self.lock = threading.Lock()
         # Who starts a broker must outlive it, and children are told of the end of a thread, too.
         self.guard = threading.Thread(target=self.keep_alive, daemon=True)
 
@@ -170,12 +169,6 @@ class Brokers:
         if self.stuck is not None:
             raise Failure(f"broker {self.stuck} did not stop within {STOP_S} s of SIGTERM")
 
-    def again(self) -> None:
-        """Stopped and started whole."""
-        self.stop()
-        self.guard = threading.Thread(target=self.keep_alive, daemon=True)
-        self.start()
-
     def signal(self, broker: int, what: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.processes[broker].send_signal(what)
@@ -187,11 +180,9 @@ class Brokers:
         return (f"amqp://{USER}:{PASSWORD}@{self.network.addresses[broker]}:{AMQP}/"
                 "?heartbeat=5&blocked_connection_timeout=5&socket_timeout=3&stack_timeout=5")
 
-    def described(self, avoid: int | None = None) -> dict | None:
+    def described(self) -> dict | None:
         """The cluster as the first broker that answers has it."""
-        for broker, address in enumerate(self.network.addresses):
-            if broker == avoid:
-                continue
+        for address in self.network.addresses:
             try:
                 with urllib.request.urlopen(f"http://{address}:{ADMIN}/v1/cluster", timeout=2) as answer:
                     return json.load(answer)
