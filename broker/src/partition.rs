@@ -40,7 +40,7 @@ mod tuning;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use commitlog::{Budget, Descriptors, Resources, Shutdown};
+use commitlog::{Budget, Descriptors, FileSystem, Resources, Shutdown};
 use machine::metadata::image::Image;
 use parking_lot::Mutex;
 use tokio::{
@@ -128,8 +128,12 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     };
     mesh.serve(Service::Refetch, Arc::new(lender));
     let space = space::Space::watch(directory.clone(), config.disk_free_bytes_min, &telemetry);
+    let logs = directory.join(PARTITIONS);
+    std::fs::create_dir_all(&logs)?;
+    let file_system = Arc::new(FileSystem::holding(&logs)?);
     let context = Arc::new(Context {
         this,
+        watermarks: Arc::new(replica::Watermarks::load(&directory)),
         directory,
         opened_after: left,
         resources: Resources {
@@ -153,7 +157,8 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
             metadata: metadata.clone(),
             runtime: runtime.clone(),
         },
-        syncers: sync::Syncers::start(config.syncers)?,
+        syncers: sync::Syncers::start(config.syncers, file_system.clone())?,
+        file_system,
         tuning: tuner.tuning.clone(),
         cleaner: tuner.cleaner.clone(),
         scrubber: scrubber::Scrubber::start(config.scrub_bytes_per_second, metrics.clone())?,

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     os::unix::fs::FileExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use model::Offset;
@@ -14,13 +14,27 @@ use crate::Disk;
 /// Puts `bytes` under `path` so that a crash leaves the old or the new content, and syncs both the
 /// file and its directory.
 pub(crate) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    let mut file = File::create(&temporary)?;
-    file.write_all(bytes)?;
-    disk.sync_file(&temporary, &file)?;
-    fs::rename(&temporary, path)?;
+    let prepared = prepare(path, bytes)?;
+    disk.sync_file(&temporary(path), &prepared)?;
+    put(path)?;
     let directory = path.parent();
     directory.map_or(Ok(()), |path| disk.sync_directory(path))
+}
+
+/// Writes beside `path` what is to come there. It has to be synced before [`put`].
+pub(crate) fn prepare(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::create(temporary(path))?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Puts what was prepared under `path`. The directory has to be synced afterwards.
+pub(crate) fn put(path: &Path) -> io::Result<()> {
+    fs::rename(temporary(path), path)
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    path.with_extension("tmp")
 }
 
 /// Overwrites the offset kept in `path`. Not synced: an older value, or none when the write was torn,

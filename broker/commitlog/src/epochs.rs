@@ -77,8 +77,13 @@ impl Epochs {
         }
     }
 
-    /// One line a pair, closed by their number and a seal, so that a file cut short or changed is seen.
+    /// Writes [`Self::encode`] durably.
     pub(crate) fn store(&self, disk: &dyn Disk, path: &Path) -> io::Result<()> {
+        checkpoint::replace(disk, path, &self.encode())
+    }
+
+    /// One line a pair, closed by their number and a seal, so that a file cut short or changed is seen.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut text = String::new();
         for (epoch, start) in &self.entries {
             // Writing to a string cannot fail.
@@ -86,7 +91,7 @@ impl Epochs {
         }
         let seal = u32::from_be_bytes(checkpoint::seal_of(text.as_bytes()));
         writeln!(text, "entries {} {seal:08x}", self.entries.len()).unwrap_or_default();
-        checkpoint::replace(disk, path, text.as_bytes())
+        text.into_bytes()
     }
 
     /// `None` when the file is missing or not whole.

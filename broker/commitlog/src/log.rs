@@ -217,8 +217,10 @@ impl Log {
         }
     }
 
-    /// Lets go of the batches in memory; the next reader of the newest ones asks the disk.
-    pub fn release_tail(&mut self) {
+    /// Lets go of the batches in memory, and of what is mapped: the next reader of the newest ones asks the
+    /// disk.
+    pub fn rest(&mut self) {
+        self.active.unmap_indexes();
         let mut tail = self
             .shared()
             .tail

@@ -5,7 +5,7 @@ mod tests;
 
 use std::{
     fs, io,
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     path::Path,
     sync::{
         Arc, Mutex, RwLock,
@@ -45,10 +45,12 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     let made = !dir.exists();
     fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
     let dir: Arc<Path> = dir.into();
+    if made {
+        return fresh(dir, config);
+    }
     install::resume(&dir)?;
     let mut segments = find(&dir, config)?;
     let mut recovered = Recovered {
-        changed_directory: made,
         damaged_files: damaged_files(&dir),
         ..Recovered::default()
     };
@@ -90,8 +92,46 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     let start = start
         .max(segments.first().map_or(Offset(0), |s| s.base))
         .min(end);
+    let synced = match config.opened_after {
+        Shutdown::Clean => end,
+        Shutdown::Unclean => synced.min(end),
+    };
+    let points = (synced, indexed.min(synced));
+    let shared = share(dir, config, segments, epochs, start..end, points);
+    Ok((shared, recovered))
+}
+
+/// A log in a directory that was made for it: there is nothing to look for.
+fn fresh(dir: Arc<Path>, config: &Config) -> Result<(Shared, Recovered), Error> {
+    let descriptors = config.resources.descriptors.clone();
+    let segment = Segment::create_first(dir.clone(), descriptors)?;
+    let none = Offset(0);
+    let shared = share(
+        dir,
+        config,
+        vec![segment],
+        Epochs::default(),
+        none..none,
+        (none, none),
+    );
+    let recovered = Recovered {
+        changed_directory: true,
+        changed_epochs: true,
+        ..Recovered::default()
+    };
+    Ok((shared, recovered))
+}
+
+fn share(
+    dir: Arc<Path>,
+    config: &Config,
+    segments: Vec<Arc<Segment>>,
+    epochs: Epochs,
+    Range { start, end }: Range<Offset>,
+    (synced, indexed): (Offset, Offset),
+) -> Shared {
     let bytes = segments.iter().map(|s| s.size()).sum();
-    let shared = Shared {
+    Shared {
         dir,
         disk: config.resources.disk.clone(),
         segments: RwLock::new(segments),
@@ -106,15 +146,11 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
         stored_epochs: Mutex::new(0),
         poisoned: AtomicBool::new(false),
         synced: Mutex::new(Synced {
-            upto: match config.opened_after {
-                Shutdown::Clean => end,
-                Shutdown::Unclean => synced.min(end),
-            },
-            indexed: indexed.min(synced),
+            upto: synced,
+            indexed,
             generation: 0,
         }),
-    };
-    Ok((shared, recovered))
+    }
 }
 
 fn damaged_files(dir: &Path) -> Vec<&'static str> {

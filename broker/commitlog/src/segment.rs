@@ -57,20 +57,27 @@ impl Segment {
         base: Offset,
         descriptors: Arc<Descriptors>,
     ) -> Result<Arc<Self>, Error> {
-        let segment = Arc::new(Self {
-            base,
-            dir,
-            size: AtomicU64::new(0),
-            last_used: AtomicU64::new(0),
-            descriptors,
-            file: Mutex::new(None),
-            indexes: RwLock::new(None),
-            detached: AtomicBool::new(false),
-        });
-        let path = segment.path();
-        File::create(&path).map_err(Error::io("create segment", path))?;
+        let segment = Self::found(dir, base, 0, descriptors);
+        segment.create_file()?;
         segment.reset_indexes()?;
         Ok(segment)
+    }
+
+    /// The first segment in a directory that is empty.
+    pub(crate) fn create_first(
+        dir: Arc<Path>,
+        descriptors: Arc<Descriptors>,
+    ) -> Result<Arc<Self>, Error> {
+        let segment = Self::found(dir, Offset(0), 0, descriptors);
+        segment.create_file()?;
+        Ok(segment)
+    }
+
+    fn create_file(&self) -> Result<(), Error> {
+        let path = self.path();
+        File::create(&path)
+            .map(drop)
+            .map_err(Error::io("create segment", path))
     }
 
     /// A segment that is there; nothing is read yet.
@@ -293,6 +300,13 @@ impl Segment {
         nothing.newest = newest;
         *self.indexes.write().unwrap_or_else(PoisonError::into_inner) = Some(nothing);
         Ok(())
+    }
+
+    /// Gives up the mappings of the indexes until they are used again.
+    pub(crate) fn unmap_indexes(&self) {
+        if let Some(indexes) = &mut *self.indexes.write().unwrap_or_else(PoisonError::into_inner) {
+            indexes.unmap();
+        }
     }
 
     /// Milliseconds since 1970 at which the file was last written, for records without timestamps.

@@ -1,7 +1,10 @@
 //! Making appended bytes durable, away from the thread that appends.
 
+mod together;
+
 use std::{
     fs::File,
+    path::Path,
     sync::{
         Arc, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,6 +14,7 @@ use std::{
 use model::Offset;
 
 use crate::{Epochs, Error, checkpoint, log::files, reader::Shared, segment::Segment};
+pub use together::run_all;
 
 /// What of a log is durable.
 #[derive(Debug)]
@@ -65,7 +69,11 @@ impl SyncTask {
     /// the system marks pages clean that never reached the disk, so trying again would lie. That holds
     /// for a task made before another one failed, too: its bytes may lie behind a hole.
     pub fn run(self) -> Result<Offset, Error> {
-        let shared = self.shared.clone();
+        self.run_alone()
+    }
+
+    fn run_alone(&self) -> Result<Offset, Error> {
+        let shared = &self.shared;
         // One sync of a log at a time: of a failed one the system may tell only the first who asks, and
         // whoever comes next has to know.
         let mut stored_epochs = shared
@@ -75,35 +83,44 @@ impl SyncTask {
         if shared.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned);
         }
-        let done = self.done.clone();
         let outcome = self.run_once(&mut stored_epochs);
-        match outcome {
-            Ok(_) => done.store(true, Ordering::Release),
-            Err(_) => shared.poisoned.store(true, Ordering::Release),
-        }
+        self.settle(&outcome);
         outcome
     }
 
-    fn run_once(self, stored_epochs: &mut u64) -> Result<Offset, Error> {
+    fn settle(&self, outcome: &Result<Offset, Error>) {
+        let said = match outcome {
+            Ok(_) => &self.done,
+            Err(_) => &self.shared.poisoned,
+        };
+        said.store(true, Ordering::Release);
+    }
+
+    fn run_once(&self, stored_epochs: &mut u64) -> Result<Offset, Error> {
         let disk = &*self.shared.disk;
         for (path, file) in &self.files {
             disk.sync_file(path, file)
                 .map_err(Error::io("sync", path))?;
         }
-        let dir = &self.shared.dir;
+        let dir = self.dir();
         // A cut or a close may have synced later changes meanwhile: the newest stays.
         if let Some((change, epochs)) = &self.epochs
             && *change > *stored_epochs
         {
             epochs
                 .store(disk, &dir.join(files::EPOCHS))
-                .map_err(Error::io("write epochs of", &**dir))?;
+                .map_err(Error::io("write epochs of", dir))?;
             *stored_epochs = *change;
         }
         if self.directory {
-            disk.sync_directory(dir)
-                .map_err(Error::io("sync", &**dir))?;
+            disk.sync_directory(dir).map_err(Error::io("sync", dir))?;
         }
+        self.move_recovery_point()
+    }
+
+    /// All that this speaks of is on the disk.
+    fn move_recovery_point(&self) -> Result<Offset, Error> {
+        let dir = self.dir();
         let mut synced = self
             .shared
             .synced
@@ -111,15 +128,19 @@ impl SyncTask {
             .unwrap_or_else(PoisonError::into_inner);
         if synced.generation == self.generation && self.upto > synced.upto {
             checkpoint::write_offset(&dir.join(files::RECOVERY_POINT), self.upto)
-                .map_err(Error::io("write recovery point of", &**dir))?;
+                .map_err(Error::io("write recovery point of", dir))?;
             synced.upto = self.upto;
             if self.indexed {
                 checkpoint::write_offset(&dir.join(files::INDEX_POINT), self.upto)
-                    .map_err(Error::io("write index point of", &**dir))?;
+                    .map_err(Error::io("write index point of", dir))?;
                 synced.indexed = self.upto;
             }
         }
         Ok(synced.upto)
+    }
+
+    fn dir(&self) -> &Path {
+        &self.shared.dir
     }
 }
 

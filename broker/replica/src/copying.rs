@@ -11,7 +11,7 @@ use model::{
     batch::{self, Batch},
 };
 
-use crate::{Answer, Effect, Local, is_of_the_disk, producers, watermark};
+use crate::{Answer, Effect, Local, is_of_the_disk, producers};
 
 impl Local {
     /// Applies the answer of the leader of `epoch`. False when it could not be used: the bytes are bad
@@ -123,7 +123,7 @@ impl Local {
             epoch = %known.0,
             "log parted from the leader's and is cut"
         );
-        watermark::forget(&self.directory);
+        self.watermarks.cut(self.partition, to);
         self.log.truncate_to(to)?;
         self.delivering.cut(to, &self.directory);
         let producers = self.recount_producers();
@@ -139,7 +139,7 @@ impl Local {
             "the leader's log begins later: starting over there"
         );
         producers::forget(&self.directory);
-        watermark::forget(&self.directory);
+        self.watermarks.cut(self.partition, start);
         self.log.reset_to(start)?;
         self.delivering.cut(start, &self.directory);
         let producers = self.recount_producers();

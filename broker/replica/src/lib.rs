@@ -31,5 +31,7 @@ pub use deleting::NotDeleted;
 pub use fault::{Fault, advice, is_of_the_disk};
 pub use local::{Effect, Local, Timing};
 pub use open::Opening;
+pub use producers::Prepared;
 pub use proposal::{Next, Proposal, Verdict};
 pub use serving::{Answer, Looked, Source, Standing, epoch_end, is_diverging, look};
+pub use watermark::Watermarks;

@@ -3,7 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use commitlog::{Error, Log, Reader, SyncTask};
@@ -15,7 +18,7 @@ use model::{
     batch::{self, Batch, Header},
 };
 
-use crate::{Fault, delivering::Delivering, is_of_the_disk, watermark};
+use crate::{Fault, Watermarks, delivering::Delivering, is_of_the_disk};
 
 /// Milliseconds without a write after which the newest batches leave memory.
 const TAIL_IDLE_MS: i64 = 10_000;
@@ -28,6 +31,18 @@ const LONG_AGO_MS: i64 = i64::MIN / 2;
 pub struct Timing {
     pub sync_ms: i64,
     pub sync_bytes: u64,
+}
+
+/// Syncs that are due within so many parts of `sync_ms` begin together.
+const SYNC_PARTS: i64 = 4;
+
+impl Timing {
+    /// When bytes that were written at `since_ms` are to be synced. Those of many logs come due at once: they
+    /// are then synced with one call.
+    fn sync_due_ms(&self, since_ms: i64) -> i64 {
+        let due = since_ms.saturating_add(self.sync_ms);
+        due - due.rem_euclid((self.sync_ms / SYNC_PARTS).max(1))
+    }
 }
 
 /// What is for others to do.
@@ -82,9 +97,9 @@ pub struct Local {
     pub(crate) warm_since_ms: Option<i64>,
     /// End of the log when the producers were last written down.
     pub(crate) producers_at: Offset,
-    /// High watermark as it was written down, and when to write down a later one.
+    pub(crate) watermarks: Arc<Watermarks>,
+    /// High watermark as it was noted there.
     pub(crate) watermark_at: Offset,
-    pub(crate) store_watermark_ms: Option<i64>,
 }
 
 #[derive(Debug, Default)]
@@ -212,7 +227,7 @@ impl Local {
             }
         }
         self.sync_if_due(now_ms, &mut effects);
-        self.note_watermark(now_ms);
+        self.note_watermark();
         effects
     }
 
@@ -289,14 +304,11 @@ impl Local {
         let mut effects = Vec::new();
         extend(&mut effects, self.machine.tick(now_ms));
         effects.extend(self.look_for_room(now_ms, has_room));
-        if self.store_watermark_ms.is_some_and(|at| at <= now_ms) {
-            self.store_watermark();
-        }
         if self
             .warm_since_ms
             .is_some_and(|at| at + TAIL_IDLE_MS <= now_ms)
         {
-            self.log.release_tail();
+            self.log.rest();
             self.warm_since_ms = None;
         }
         effects
@@ -308,14 +320,14 @@ impl Local {
             SyncState {
                 in_flight: false,
                 since_ms: Some(since),
-            } => Some(since + self.timing.sync_ms),
+            } => Some(self.timing.sync_due_ms(since)),
             _ => None,
         };
         let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
         let room = self.fault.as_ref().and_then(Fault::next_look);
         let due = self.machine.next_deadline();
         let delivery = self.delivering.next_look();
-        [due, sync, cool, room, delivery, self.store_watermark_ms]
+        [due, sync, cool, room, delivery]
             .into_iter()
             .flatten()
             .min()
@@ -327,7 +339,7 @@ impl Local {
         };
         let due = self.rules.synced_only
             || self.log.unsynced_bytes() >= self.timing.sync_bytes
-            || since + self.timing.sync_ms <= now_ms;
+            || self.timing.sync_due_ms(since) <= now_ms;
         if self.sync.in_flight || !due {
             return;
         }
@@ -352,10 +364,12 @@ impl Local {
         }
     }
 
-    /// Has a watermark that moved written down later.
-    pub(crate) fn note_watermark(&mut self, now_ms: i64) {
-        if self.store_watermark_ms.is_none() && self.machine.high_watermark() != self.watermark_at {
-            self.store_watermark_ms = Some(now_ms + watermark::STORE_AFTER_MS);
+    /// Has a watermark that moved written down with the others.
+    pub(crate) fn note_watermark(&mut self) {
+        let watermark = self.machine.high_watermark();
+        if watermark != self.watermark_at {
+            self.watermarks.note(self.partition, watermark);
+            self.watermark_at = watermark;
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Opening a replica's log.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use commitlog::{Config, Error, Log};
 use machine::replica::{Ends, Membership, Replica, Rules};
 use model::{BrokerId, TopicPartition};
 
-use crate::{Local, Timing, delivering::Delivering, local::SyncState, producers, watermark};
+use crate::{Local, Timing, Watermarks, delivering::Delivering, local::SyncState, producers};
 
 /// What is to be opened.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct Opening<'a> {
     pub rules: Rules,
     pub log: Config,
     pub timing: Timing,
+    /// Of its data directory.
+    pub watermarks: Arc<Watermarks>,
     /// Reading has found damage that opening may not see.
     pub damaged: bool,
     /// Names what is set aside.
@@ -40,6 +45,7 @@ impl Opening<'_> {
             membership,
             rules,
             timing,
+            watermarks,
             ..
         } = self;
         let elsewhere = membership.leader.is_some_and(|l| l != this)
@@ -86,7 +92,7 @@ impl Opening<'_> {
             this,
             rules,
             ends,
-            watermark::load(&directory).unwrap_or(ends.start),
+            watermarks.of(partition).unwrap_or(ends.start),
             producers::recount(&directory, &reader),
         );
         Ok(Local {
@@ -95,7 +101,7 @@ impl Opening<'_> {
             directory,
             producers_at: ends.end,
             watermark_at: machine.high_watermark(),
-            store_watermark_ms: None,
+            watermarks,
             log,
             reader,
             machine,

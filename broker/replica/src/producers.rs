@@ -1,6 +1,10 @@
 //! Idempotent producers of a log, written down so that opening does not read all of it.
 
-use std::{fs, io::Write, path::Path};
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use bytes::{Buf, Bytes};
 use commitlog::Reader;
@@ -9,24 +13,53 @@ use model::Offset;
 
 const FILE: &str = "producers";
 
+/// Producers written down, but not where they are looked for.
+#[derive(Debug)]
+pub struct Prepared(PathBuf);
+
 /// Writes down what is known at `end`. A file that cannot be written only costs reading later.
 pub(crate) fn store(directory: &Path, end: Offset, producers: &Producers) {
+    if let Some(prepared) = prepare(directory, end, producers) {
+        prepared.put(false);
+    }
+}
+
+/// As [`store`], but the last step is left to [`Prepared::put`].
+pub(crate) fn prepare(directory: &Path, end: Offset, producers: &Producers) -> Option<Prepared> {
     let path = directory.join(FILE);
     if producers.is_empty() {
         let _missing = fs::remove_file(&path);
-        return;
+        return None;
     }
-    let temporary = path.with_extension("tmp");
-    let write = || {
-        let mut file = fs::File::create(&temporary)?;
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(path.with_extension("tmp"))?;
         let bytes = [&end.0.to_be_bytes()[..], &producers.encode()].concat();
         file.write_all(&bytes)?;
-        file.write_all(&commitlog::seal_of(&bytes))?;
-        file.sync_all()?;
-        fs::rename(&temporary, &path)
+        file.write_all(&commitlog::seal_of(&bytes))
     };
-    if let Err(error) = write() {
-        tracing::warn!(path = %path.display(), %error, "producers cannot be written down");
+    let written = write();
+    let prepared = Prepared(path);
+    prepared.noting(&written).then_some(prepared)
+}
+
+impl Prepared {
+    /// Puts it in its place, synced before unless it `is_synced`.
+    pub fn put(&self, is_synced: bool) {
+        let temporary = self.0.with_extension("tmp");
+        let put = || {
+            if !is_synced {
+                fs::File::open(&temporary)?.sync_all()?;
+            }
+            fs::rename(&temporary, &self.0)
+        };
+        self.noting(&put());
+    }
+
+    fn noting(&self, outcome: &io::Result<()>) -> bool {
+        if let Err(error) = outcome {
+            tracing::warn!(path = %self.0.display(), %error, "producers cannot be written down");
+        }
+        outcome.is_ok()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use machine::replica::producers::Producers;
 
-use crate::{Local, producers, watermark};
+use crate::{Local, Prepared, producers};
 
 impl Local {
     /// The look that every replica gets once in the retention interval. Producers without a batch since
@@ -28,7 +28,7 @@ impl Local {
                 if rolled || self.producers_at != self.log.end_offset() {
                     self.store_producers();
                 }
-                self.note_watermark(now_ms);
+                self.note_watermark();
             }
             Err(error) => tracing::error!(
                 partition = %self.partition,
@@ -43,23 +43,21 @@ impl Local {
         self.machine.expire_producers(since_ms);
     }
 
-    /// Closes the log and leaves the files of a clean shutdown.
+    /// The first step of closing: writes down what is known of producers, to be put in its place when that is
+    /// on the disk.
+    #[must_use]
+    pub fn prepare_close(&self) -> Option<Prepared> {
+        let end = self.log.end_offset();
+        producers::prepare(&self.directory, end, self.machine.producers())
+    }
+
+    /// Closes the log and leaves the files of a clean shutdown, but for those of [`Self::prepare_close`].
     ///
     /// # Errors
     /// As [`commitlog::Log::close`].
     pub fn close(mut self) -> Result<(), commitlog::Error> {
-        self.store_producers();
-        self.store_watermark();
+        self.note_watermark();
         self.log.close()
-    }
-
-    pub(crate) fn store_watermark(&mut self) {
-        let watermark = self.machine.high_watermark();
-        self.store_watermark_ms = None;
-        if watermark != self.watermark_at {
-            watermark::store(&self.directory, watermark);
-            self.watermark_at = watermark;
-        }
     }
 
     pub(crate) fn store_producers(&mut self) {

@@ -1,38 +1,191 @@
-//! The high watermark of a log, written down now and then: a broker that starts goes on from there
-//! instead of from the start of the log, until its followers or its leader say more.
+//! High watermarks of the logs here, written down now and then in one file: a broker that starts goes on from
+//! there instead of from the start of each log, until its followers or its leaders say more.
 //!
-//! Never a reason to truncate, and never above what was committed: an older one is as good.
+//! Never a reason to truncate, and never above what was committed: an older one, or none, is as good.
+//!
+//! ```text
+//! TOPIC-ID PARTITION OFFSET   a line each
+//! sum SUM                     crc32c of all before, so that a file cut short or changed is seen
+//! ```
 
-use std::{fs, io::Write, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use model::Offset;
+use model::{Offset, TopicId, TopicPartition};
 
-const FILE: &str = "high-watermark";
-/// Milliseconds after which a moved watermark is written down.
-pub(crate) const STORE_AFTER_MS: i64 = 5000;
+/// In the data directory.
+const FILE: &str = "high-watermarks";
 
-/// Not synced: after a crash an older one, or none, will do. One that cannot be written neither.
-pub(crate) fn store(directory: &Path, watermark: Offset) {
-    let path = directory.join(FILE);
-    let temporary = path.with_extension("tmp");
-    let text = format!("{watermark}\n");
-    let write = || {
-        fs::File::create(&temporary)?.write_all(text.as_bytes())?;
-        fs::rename(&temporary, &path)
-    };
-    if let Err(error) = write() {
-        tracing::debug!(path = %path.display(), %error, "high watermark cannot be written down");
+/// Those of one data directory. Shared by its replicas.
+#[derive(Debug)]
+pub struct Watermarks {
+    path: PathBuf,
+    /// As they are in the file, or will be at the next [`Self::store`].
+    noted: Mutex<Noted>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    watermarks: BTreeMap<TopicPartition, Offset>,
+    /// The file has others.
+    changed: bool,
+}
+
+impl Watermarks {
+    /// What was written down in a data directory; nothing where that is not whole.
+    pub fn load(directory: &Path) -> Self {
+        let path = directory.join(FILE);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let watermarks = decode(&text).unwrap_or_default();
+        let changed = false;
+        Self {
+            path,
+            noted: Mutex::new(Noted {
+                watermarks,
+                changed,
+            }),
+        }
+    }
+
+    /// What was noted of a log, if anything was.
+    pub fn of(&self, partition: TopicPartition) -> Option<Offset> {
+        self.noted().watermarks.get(&partition).copied()
+    }
+
+    /// For the next [`Self::store`].
+    pub(crate) fn note(&self, partition: TopicPartition, watermark: Offset) {
+        let mut noted = self.noted();
+        noted.watermarks.insert(partition, watermark);
+        noted.changed = true;
+    }
+
+    /// The log is gone.
+    pub fn forget(&self, partition: TopicPartition) {
+        let mut noted = self.noted();
+        noted.changed |= noted.watermarks.remove(&partition).is_some();
+    }
+
+    /// A log is about to be cut at `end`: what is noted may speak of records that go, and by the next start
+    /// others may stand there.
+    pub(crate) fn cut(&self, partition: TopicPartition, end: Offset) {
+        let beyond = self.of(partition).is_some_and(|noted| noted > end);
+        if beyond {
+            self.note(partition, end);
+            self.store();
+        }
+    }
+
+    /// There is something to [`Self::store`]: to be done some seconds later.
+    pub fn have_changed(&self) -> bool {
+        self.noted().changed
+    }
+
+    /// Writes all down if any has changed. Not synced: after a crash an older file will do. One that cannot be
+    /// written neither.
+    pub fn store(&self) {
+        let mut noted = self.noted();
+        if !std::mem::take(&mut noted.changed) {
+            return;
+        }
+        let temporary = self.path.with_extension("tmp");
+        let write = || -> io::Result<()> {
+            fs::write(&temporary, encode(&noted.watermarks))?;
+            fs::rename(&temporary, &self.path)
+        };
+        if let Err(error) = write() {
+            tracing::debug!(path = %self.path.display(), %error, "high watermarks cannot be written down");
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What was written down, if that is whole.
-pub(crate) fn load(directory: &Path) -> Option<Offset> {
-    let text = fs::read_to_string(directory.join(FILE)).ok()?;
-    let watermark: i64 = text.strip_suffix('\n')?.parse().ok()?;
-    (watermark >= 0).then_some(Offset(watermark))
+fn encode(noted: &BTreeMap<TopicPartition, Offset>) -> String {
+    let mut text = String::with_capacity(64 * (noted.len() + 1));
+    for (partition, watermark) in noted {
+        let TopicPartition { topic, partition } = partition;
+        // Writing to a string cannot fail.
+        writeln!(text, "{} {partition} {watermark}", topic.0).unwrap_or_default();
+    }
+    let sum = sum(&text);
+    writeln!(text, "sum {sum:08x}").unwrap_or_default();
+    text
 }
 
-/// After a cut the file may speak of other records.
-pub(crate) fn forget(directory: &Path) {
-    let _missing = fs::remove_file(directory.join(FILE));
+/// `None` when it is not whole.
+fn decode(text: &str) -> Option<BTreeMap<TopicPartition, Offset>> {
+    let whole = text.strip_suffix('\n')?;
+    let begin = whole.rfind('\n').map_or(0, |at| at + 1);
+    let (lines, last) = whole.split_at_checked(begin)?;
+    if last != format!("sum {:08x}", sum(lines)) {
+        return None;
+    }
+    let mut noted = BTreeMap::new();
+    for line in lines.lines() {
+        let mut words = line.split(' ');
+        let topic = TopicId(words.next()?.parse().ok()?);
+        let partition = words.next()?.parse().ok()?;
+        let watermark: i64 = words.next()?.parse().ok()?;
+        if watermark < 0 || words.next().is_some() {
+            return None;
+        }
+        noted.insert(TopicPartition { topic, partition }, Offset(watermark));
+    }
+    Some(noted)
+}
+
+fn sum(text: &str) -> u64 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, text.as_bytes())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn partition(partition: i32) -> TopicPartition {
+        let topic = TopicId(uuid::Uuid::from_u128(7));
+        TopicPartition { topic, partition }
+    }
+
+    #[test]
+    fn watermarks_are_found_again_and_a_file_that_is_cut_short_or_changed_is_not_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let watermarks = Watermarks::load(dir.path());
+        for n in 0..3 {
+            watermarks.note(partition(n), Offset(i64::from(n) * 100));
+        }
+        watermarks.forget(partition(1));
+        watermarks.store();
+        let again = Watermarks::load(dir.path());
+        assert_eq!(again.of(partition(1)), None);
+        assert_eq!(again.of(partition(2)), Some(Offset(200)));
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        for at in 0..text.len() {
+            assert_eq!(decode(&text[..at]), None, "cut at {at}");
+            let mut changed = text.clone().into_bytes();
+            changed[at] ^= 1;
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(decode(&changed), None, "changed at {at}");
+        }
+    }
+
+    #[test]
+    fn cut_below_what_is_written_down_is_written_down_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let watermarks = Watermarks::load(dir.path());
+        watermarks.note(partition(0), Offset(50));
+        watermarks.store();
+        watermarks.cut(partition(0), Offset(60));
+        watermarks.cut(partition(0), Offset(20));
+        let again = Watermarks::load(dir.path());
+        assert_eq!(again.of(partition(0)), Some(Offset(20)));
+    }
 }

@@ -21,6 +21,8 @@ use crate::{
 
 /// Between looks at retention.
 const SWEEP_EVERY_MS: i64 = 1500;
+/// From a high watermark that moved to writing all of them down.
+const WATERMARKS_AFTER_MS: i64 = 5000;
 
 impl World {
     /// The broker is registered: it opens its logs and asks to be let in.
@@ -29,6 +31,7 @@ impl World {
         let node = &mut self.nodes[n];
         node.registered = Some(epoch);
         node.place = Place::Serving;
+        node.load_watermarks();
         node.sweep_at_ms = node.now_ms(now_us) + SWEEP_EVERY_MS;
         self.assign_changed(n);
         let life = self.nodes[n].life;
@@ -133,6 +136,7 @@ impl World {
             }
         }
         if self.write(n, &late, now_ms) {
+            self.nodes[n].store_watermarks(now_ms, WATERMARKS_AFTER_MS);
             self.drive_again(n, now_ms);
         }
     }
@@ -141,6 +145,7 @@ impl World {
         let deadlines = self.nodes[n].hosted.values();
         let next = deadlines.filter_map(|h| h.local.next_deadline()).min();
         let next = next.unwrap_or(i64::MAX).min(self.nodes[n].sweep_at_ms);
+        let next = next.min(self.nodes[n].watermarks_at_ms);
         let wait_ms = u64::try_from(next - now_ms).unwrap_or(0).max(1);
         // Clocks tick in milliseconds.
         let at_us = (self.now_us / 1000 + wait_ms) * 1000;
@@ -301,7 +306,7 @@ impl World {
         let node = &self.nodes[n];
         let directory = node.log_directory(partition);
         if self.mutation == Some(Mutation::TruncateByWatermark) {
-            truncate_by_watermark(&directory);
+            truncate_by_watermark(&directory, node.watermarks.of(partition));
         }
         let opening = Opening {
             this: node.broker(),
@@ -326,6 +331,7 @@ impl World {
                 sync_ms: self.plan.sync_ms,
                 sync_bytes: 256 << 10,
             },
+            watermarks: node.watermarks.clone(),
             damaged: false,
             wall_ms: now_ms,
         };
@@ -446,7 +452,9 @@ impl World {
                 .leads(partition, shown.epoch, (n, life), shown.high_watermark);
         }
         for (attempt, outcome) in answers {
-            self.note(|| format!("{n} answers {attempt:?}: {outcome:?}"));
+            // Where the seed's files lie is another place each time.
+            let root = self.nodes[n].root.display().to_string();
+            self.note(|| format!("{n} answers {attempt:?}: {outcome:?}").replace(&root, ""));
             let outcome: Result<Offset, _> = outcome.map_err(Some);
             let after = self.client_delay();
             self.later(after, Event::Produced { attempt, outcome });
@@ -493,11 +501,15 @@ impl World {
     pub(crate) fn close(&mut self, n: NodeId) {
         let mut clean = true;
         for (_, hosted) in std::mem::take(&mut self.nodes[n].hosted) {
+            if let Some(producers) = hosted.local.prepare_close() {
+                producers.put(false);
+            }
             clean &= hosted.local.close().is_ok();
             if !self.survives(n) {
                 return;
             }
         }
+        self.nodes[n].watermarks.store();
         self.nodes[n].stop();
         self.hang_up(n);
         self.nodes[n].left = if clean {
@@ -529,12 +541,10 @@ fn membership(agreed: &Partition) -> Membership {
 }
 
 /// As replicas did before KIP-101.
-fn truncate_by_watermark(directory: &std::path::Path) {
-    let stored = std::fs::read_to_string(directory.join("high-watermark")).ok();
-    let watermark = stored.and_then(|s| s.trim().parse().ok()).unwrap_or(0);
+fn truncate_by_watermark(directory: &std::path::Path, watermark: Option<Offset>) {
     if directory.exists()
         && let Ok((mut log, _)) = commitlog::Log::open(directory, Config::default())
     {
-        let _failed = log.truncate_to(Offset(watermark));
+        let _failed = log.truncate_to(watermark.unwrap_or(Offset(0)));
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use commitlog::Shutdown;
 use machine::replica::{Refusal, Token};
 use model::{BrokerId, Epoch, Offset, TopicPartition};
-use replica::Local;
+use replica::{Local, Watermarks};
 use uuid::Uuid;
 
 use crate::{
@@ -59,6 +59,8 @@ pub(crate) struct Node {
     /// When the driver looks next, as far as that is on the agenda.
     pub drive_at_us: u64,
     pub sweep_at_ms: i64,
+    pub watermarks: Arc<Watermarks>,
+    pub watermarks_at_ms: i64,
     pub sessions: BTreeMap<NodeId, Session>,
     pub fetchers: BTreeMap<NodeId, Fetcher>,
     pub next_call: u64,
@@ -87,6 +89,7 @@ impl Node {
     pub(crate) fn new(id: NodeId, root: &Path, lies: bool, skew_ms: i64) -> Self {
         let root = root.join(format!("node-{id}"));
         std::fs::create_dir_all(&root).unwrap();
+        let watermarks = Arc::new(Watermarks::load(&root));
         Self {
             id,
             place: Place::Down,
@@ -108,6 +111,8 @@ impl Node {
             jobs: VecDeque::new(),
             drive_at_us: u64::MAX,
             sweep_at_ms: 0,
+            watermarks,
+            watermarks_at_ms: i64::MAX,
             sessions: BTreeMap::new(),
             fetchers: BTreeMap::new(),
             next_call: 0,
@@ -147,6 +152,7 @@ impl Node {
         self.hosted.clear();
         self.jobs.clear();
         self.drive_at_us = u64::MAX;
+        self.watermarks_at_ms = i64::MAX;
         self.sessions.clear();
         self.fetchers.clear();
         self.deferred.clear();
@@ -155,6 +161,24 @@ impl Node {
 
     pub(crate) fn log_directory(&self, partition: TopicPartition) -> PathBuf {
         self.root.join(format!("p{}", partition.partition))
+    }
+
+    /// As what is left of their file says, in a directory of its own: a loss of power takes it by its parts.
+    pub(crate) fn load_watermarks(&mut self) {
+        let directory = self.root.join("watermarks");
+        std::fs::create_dir_all(&directory).unwrap();
+        self.watermarks = Arc::new(Watermarks::load(&directory));
+    }
+
+    /// Writes down those that moved, `after_ms` later.
+    pub(crate) fn store_watermarks(&mut self, now_ms: i64, after_ms: i64) {
+        if now_ms >= self.watermarks_at_ms {
+            self.watermarks_at_ms = i64::MAX;
+            self.watermarks.store();
+        }
+        if self.watermarks_at_ms == i64::MAX && self.watermarks.have_changed() {
+            self.watermarks_at_ms = now_ms + after_ms;
+        }
     }
 
     /// Whether a driver has this replica open, as a leader of that epoch.

@@ -17,7 +17,8 @@ pub struct Config {
     pub queue_bytes_max: usize,
     /// `millrace.log.tail.bytes`: newest batches of all logs kept in memory.
     pub tails_bytes_max: usize,
-    /// `millrace.log.open.files`: segment files kept open.
+    /// `millrace.log.open.files`: segment files kept open. Left out: three fifths of what the process may
+    /// open; sockets need the rest.
     pub open_files_max: usize,
     /// `millrace.log.sync.bytes`: written bytes after which a log is synced.
     pub sync_bytes: u64,
@@ -110,7 +111,7 @@ impl Config {
             inflaters: config.setting_or("millrace.partition.inflaters", d.inflaters),
             queue_bytes_max: config.setting_or("millrace.partition.queue.bytes", d.queue_bytes_max),
             tails_bytes_max: config.setting_or("millrace.log.tail.bytes", d.tails_bytes_max),
-            open_files_max: config.setting_or("millrace.log.open.files", d.open_files_max),
+            open_files_max: config.setting_or("millrace.log.open.files", open_files_default()),
             sync_bytes: config.setting_or("millrace.log.sync.bytes", d.sync_bytes),
             sync_ms: config.setting_or("millrace.log.sync.ms", d.sync_ms),
             lag_max_ms: config.setting_or("replica.lag.time.max.ms", d.lag_max_ms),
@@ -146,4 +147,10 @@ impl Config {
                 .setting_or("millrace.disk.free.limit.bytes", DISK_FREE_BYTES_MIN),
         }
     }
+}
+
+fn open_files_default() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.unwrap_or(u64::MAX).min(1 << 20);
+    usize::try_from(limit / 5 * 3).unwrap_or(usize::MAX)
 }

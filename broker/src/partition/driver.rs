@@ -6,6 +6,7 @@
 //! come back as jobs. A partition without traffic has no deadline and costs nothing but its look every
 //! retention interval.
 
+mod closing;
 mod compacting;
 mod hosted;
 mod joining;
@@ -49,6 +50,9 @@ use super::{
     threads,
     tuning::Tuning,
 };
+
+/// Milliseconds after which high watermarks that moved are written down.
+const WATERMARKS_AFTER_MS: i64 = 5000;
 
 /// What a driver is asked to do.
 #[derive(Debug)]
@@ -170,6 +174,9 @@ pub(super) struct Context {
     pub fetchers: Fetchers,
     pub proposals: Proposals,
     pub syncers: Syncers,
+    /// Of the logs.
+    pub file_system: Arc<commitlog::FileSystem>,
+    pub watermarks: Arc<replica::Watermarks>,
     pub cleaner: Cleaner,
     pub tuning: Arc<Tuning>,
     pub scrubber: Scrubber,
@@ -190,6 +197,8 @@ struct Driver {
     deadlines: BTreeSet<(i64, TopicPartition)>,
     /// Partitions touched since the last write.
     touched: BTreeSet<TopicPartition>,
+    /// When to write down high watermarks that have moved.
+    watermarks_at_ms: i64,
     sweep_at_ms: i64,
     /// When to look again for logs to compact.
     compact_at_ms: i64,
@@ -259,6 +268,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
         offline: HashMap::new(),
         deadlines: BTreeSet::new(),
         touched: BTreeSet::new(),
+        watermarks_at_ms: i64::MAX,
         opened_all: true,
     };
     threads::spawn(format!("partition-{number}"), move || driver.run())
@@ -291,6 +301,7 @@ impl Driver {
             .deadlines
             .first()
             .map_or(i64::MAX, |(at, _)| *at)
+            .min(self.watermarks_at_ms)
             .min(self.sweep_at_ms)
             .min(self.compact_at_ms);
         let due = self.next_offline_look().map_or(due, |at| at.min(due));
@@ -469,6 +480,9 @@ impl Driver {
                 }
             }
         }
+        if self.watermarks_at_ms == i64::MAX && self.context.watermarks.have_changed() {
+            self.watermarks_at_ms = now_ms + WATERMARKS_AFTER_MS;
+        }
     }
 
     fn look_at_clock(&mut self, now_ms: i64) {
@@ -483,6 +497,10 @@ impl Driver {
             }
         }
         self.look_at_offline(now_ms);
+        if now_ms >= self.watermarks_at_ms {
+            self.watermarks_at_ms = i64::MAX;
+            self.context.watermarks.store();
+        }
         if now_ms >= self.sweep_at_ms {
             self.sweep_at_ms = now_ms + self.context.config.sweep_ms;
             for hosted in self.hosted.values_mut() {
@@ -499,16 +517,6 @@ impl Driver {
             }
         }
         self.write(now_ms);
-    }
-
-    /// Whether all logs were left as a start after a clean shutdown needs them.
-    fn close(&mut self) -> bool {
-        let mut cleanly = self.opened_all;
-        for (partition, hosted) in self.hosted.drain() {
-            self.context.roster.closed(partition);
-            cleanly &= hosted.close();
-        }
-        cleanly
     }
 }
 

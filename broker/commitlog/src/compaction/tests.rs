@@ -92,7 +92,7 @@ fn compact_by(log: &mut Log, now_ms: i64, means: &Means<'_>) -> bool {
 }
 
 fn records_from(log: &mut Log, from: Offset) -> Vec<Record> {
-    log.release_tail();
+    log.rest();
     log.read(from, usize::MAX >> 1)
         .unwrap()
         .into_iter()
@@ -169,7 +169,7 @@ fn last_batch_of_a_producer_stays_without_its_records() {
     };
     assert!(compact_by(&mut log, 10, &means));
     let mut headers = Vec::new();
-    log.release_tail();
+    log.rest();
     log.reader()
         .headers(Offset(0), |h| {
             headers.push((h.producer_id, h.base_sequence, h.record_count));

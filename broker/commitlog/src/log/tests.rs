@@ -75,7 +75,7 @@ fn what_was_appended_is_read_from_memory_and_from_disk() {
         let warm = offsets(reader.read(Offset(from), usize::MAX >> 1).unwrap());
         assert_eq!(warm, (from..30).collect::<Vec<_>>());
     }
-    log.release_tail();
+    log.rest();
     for from in 0..30 {
         let cold = offsets(reader.read(Offset(from), usize::MAX >> 1).unwrap());
         assert_eq!(cold, (from..30).collect::<Vec<_>>(), "from {from}");
@@ -101,7 +101,7 @@ fn first_batch_comes_whole_however_small_the_limit() {
             ),
             [3, 4]
         );
-        log.release_tail();
+        log.rest();
     }
 }
 
@@ -113,7 +113,7 @@ fn batch_larger_than_the_look_ahead_is_read_whole() {
     b.push(0, None, Some(&vec![7; 300_000]));
     let large = b.build().unwrap();
     log.append(&[large.clone(), one(1, 0, 0)]).unwrap();
-    log.release_tail();
+    log.rest();
     assert_eq!(log.read(Offset(0), 10).unwrap(), [large]);
     assert_eq!(offsets(log.read(Offset(1), 10).unwrap()), [1]);
 }
@@ -125,7 +125,7 @@ fn offset_inside_a_batch_gives_that_batch() {
     log.append(&[many(0, 0, 1, 5), many(5, 0, 1, 5)]).unwrap();
     for _ in 0..2 {
         assert_eq!(offsets(log.read(Offset(7), 1).unwrap()), [5, 6, 7, 8, 9]);
-        log.release_tail();
+        log.rest();
     }
 }
 
@@ -153,7 +153,7 @@ fn lookup_by_time_finds_the_first_batch_as_new_as_asked() {
     for (i, t) in times.iter().enumerate() {
         log.append(&[one(i as i64, 0, *t)]).unwrap();
     }
-    log.release_tail();
+    log.rest();
     for asked in 0..82 {
         let expected = times.iter().position(|t| *t >= asked).map(|i| i as i64);
         let found = log.reader().batch_for_time(asked).unwrap();
@@ -275,7 +275,7 @@ fn active_segment_is_closed_by_time() {
     assert!(!log.roll_if_due(9000).unwrap(), "an empty one stays");
     assert_eq!(segment_files(dir.path()), 2);
     log.append(&[one(3, 0, 0)]).unwrap();
-    log.release_tail();
+    log.rest();
     assert_eq!(offsets(log.read(Offset(0), 1 << 20).unwrap()), [0, 1, 2, 3]);
 }
 
@@ -497,7 +497,7 @@ fn all_tails_together_stay_within_their_budget() {
         })
         .collect();
     assert!(budget.used_bytes() <= 1000, "{}", budget.used_bytes());
-    logs.iter_mut().for_each(Log::release_tail);
+    logs.iter_mut().for_each(Log::rest);
     assert_eq!(budget.used_bytes(), 0);
 }
 
@@ -605,7 +605,7 @@ impl Model {
                     },
                 );
             }
-            Step::ForgetTail => log.release_tail(),
+            Step::ForgetTail => log.rest(),
         }
         log
     }

@@ -36,6 +36,7 @@ fn follower(directory: &std::path::Path) -> Local {
             sync_ms: 100,
             sync_bytes: 1 << 20,
         },
+        watermarks: std::sync::Arc::new(crate::Watermarks::load(directory)),
         damaged: false,
         wall_ms: 0,
     }

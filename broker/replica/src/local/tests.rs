@@ -44,6 +44,7 @@ fn position_that_was_compared_in_another_epoch_is_not_counted() {
             sync_ms: 100,
             sync_bytes: 1 << 20,
         },
+        watermarks: Arc::new(Watermarks::load(directory.path())),
         damaged: false,
         wall_ms: 0,
     }

@@ -361,6 +361,7 @@ impl Hosted {
     /// Removes the files.
     pub(super) fn remove(mut self) {
         self.stop("the partition is gone");
+        self.context.watermarks.forget(self.partition);
         self.compacting.stop();
         // Where the cleaner, which may be writing still, does not find it.
         let present = self.local.directory().to_owned();

@@ -49,6 +49,7 @@ impl Hosted {
                 sync_ms: context.config.sync_ms,
                 sync_bytes: context.config.sync_bytes,
             },
+            watermarks: context.watermarks.clone(),
             damaged,
             wall_ms: clock::wall_ms(),
         }

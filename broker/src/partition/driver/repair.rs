@@ -126,6 +126,9 @@ impl Driver {
             return;
         };
         let (topic, settings) = (hosted.topic.clone(), hosted.settings());
+        if let Some(producers) = hosted.local.prepare_close() {
+            producers.put(false);
+        }
         // What cannot be closed is read through at the next start.
         let _closed = hosted.close();
         self.opened_all = false;

@@ -3,7 +3,7 @@
 mod draft;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -63,6 +63,8 @@ struct State {
     entries: HashMap<TopicPartition, Entry>,
     /// Partitions to look at; looked at when the next answer is put together.
     ready: BTreeSet<TopicPartition>,
+    /// Partitions whose watermark the follower may not have been told.
+    moved: HashSet<TopicPartition>,
     /// Requests so far: an older one that still waits gives way.
     turn: u64,
     /// Partitions whose follower is behind what is in memory.
@@ -116,14 +118,22 @@ impl Sessions {
         }
     }
 
-    /// The watermark of a partition led here moved: followers that consumers read from are told at once.
+    /// The watermark of a partition led here moved. Followers that consumers read from are told at once, the
+    /// others with the next records, or when a long poll is over.
     pub(in crate::partition) fn watermark_moved(
         &self,
         partition: TopicPartition,
         replicas: &[BrokerId],
     ) {
-        if self.0.nearby.load(Ordering::Relaxed) {
-            self.grown(partition, replicas);
+        let nearby = self.0.nearby.load(Ordering::Relaxed);
+        let by_follower = self.0.by_follower.read();
+        for replica in replicas {
+            if let Some(session) = by_follower.get(replica) {
+                session.state.lock().moved.insert(partition);
+                if nearby {
+                    session.look_at(partition);
+                }
+            }
         }
     }
 
@@ -178,6 +188,7 @@ impl Sessions {
                 }
                 state.entries.insert(partition, entry);
                 state.ready.insert(partition);
+                state.moved.insert(partition);
             }
             state.turn += 1;
             state.turn
@@ -376,13 +387,17 @@ impl Sessions {
     /// Watermarks that moved since the followers were told, without records.
     fn watermarks(&self, session: &Session) -> Vec<(TopicPartition, Epoch, Answer)> {
         let mut state = session.state.lock();
+        let State { entries, moved, .. } = &mut *state;
         let mut found = Vec::new();
-        for (partition, entry) in &mut state.entries {
-            let epoch = entry.standing.epoch;
-            if entry.sent {
+        // One whose answer is under way comes back with the next request.
+        for partition in std::mem::take(moved) {
+            let Some(entry) = entries.get_mut(&partition).filter(|e| !e.sent) else {
                 continue;
-            }
-            let Some(handle) = self.leading(*partition, epoch) else {
+            };
+            let epoch = entry.standing.epoch;
+            let Some(handle) = self.leading(partition, epoch) else {
+                // It may be about to lead here.
+                moved.insert(partition);
                 continue;
             };
             let high_watermark = handle.0.snapshot.read().high_watermark;
@@ -395,7 +410,7 @@ impl Sessions {
                     log_start: handle.0.reader.start_offset(),
                     batches: Vec::new(),
                 };
-                found.push((*partition, epoch, answer));
+                found.push((partition, epoch, answer));
             }
         }
         found
