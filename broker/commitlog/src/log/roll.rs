@@ -40,7 +40,12 @@ impl Log {
     /// Closes the active segment and begins one at `base`.
     pub(crate) fn roll(&mut self, base: Offset) -> Result<(), Error> {
         self.active.seal()?;
-        let next = Segment::create(
+        self.begin_segment(base)
+    }
+
+    /// Makes a segment at `base` the active one, with nothing in it.
+    pub(super) fn begin_segment(&mut self, base: Offset) -> Result<(), Error> {
+        let segment = Segment::create(
             self.shared().dir.clone(),
             base,
             self.config.resources.descriptors.clone(),
@@ -49,8 +54,8 @@ impl Log {
             .segments
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(next.clone());
-        self.active = next;
+            .push(segment.clone());
+        self.active = segment;
         self.active_since_ms = None;
         self.active_first_ms = None;
         self.indexed_bytes = 0;

@@ -73,21 +73,8 @@ impl Log {
         );
         self.retire(gone)?;
         self.shared().end.store(offset.0, Ordering::Release);
-        let first = Segment::create(
-            self.shared().dir.clone(),
-            offset,
-            self.config.resources.descriptors.clone(),
-        )?;
-        self.shared()
-            .segments
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(first.clone());
-        self.active = first;
-        self.active_since_ms = None;
-        self.know_active()?;
+        self.begin_segment(offset)?;
         self.dirty_epochs = true;
-        self.dirty_directory = true;
         self.store_start(offset)?;
         self.sync()
     }

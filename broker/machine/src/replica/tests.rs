@@ -3,7 +3,6 @@
 mod failing;
 mod leading;
 mod producing;
-mod simulation;
 
 use model::{
     BrokerId, Epoch, Offset,
