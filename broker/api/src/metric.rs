@@ -10,6 +10,9 @@ pub const GROUP_LAG_RECORDS: &str = "millrace_group_lag_records";
 pub const GROUP_LAG_SECONDS: &str = "millrace_group_lag_seconds";
 /// Gauge, seconds: the same, of the topic's worst partition. Labels `group`, `topic`.
 pub const GROUP_LAG_SECONDS_MAX: &str = "millrace_group_lag_seconds_max";
+/// Gauge: partitions that members of the group read and on which it has committed nothing: they have no
+/// lag series. Labels `group`.
+pub const GROUP_PARTITIONS_UNCOMMITTED: &str = "millrace_group_partitions_uncommitted";
 /// Gauge. Labels `group`.
 pub const GROUP_MEMBERS: &str = "millrace_group_members";
 

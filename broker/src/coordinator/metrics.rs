@@ -153,6 +153,13 @@ fn encode_groups(report: &Report, mut encoder: DescriptorEncoder<'_>) -> std::fm
         });
     let help = "Age of the first record that the group has not committed, on its worst partition";
     gauges(&mut encoder, metric::GROUP_LAG_SECONDS_MAX, help, worst)?;
+    let uncommitted = report.groups.iter().map(|g| {
+        let count = i64::try_from(g.uncommitted().len()).unwrap_or(i64::MAX);
+        ([("group", g.summary.id.clone())], count)
+    });
+    let help = "Partitions read by members of the group on which it has committed nothing";
+    let name = metric::GROUP_PARTITIONS_UNCOMMITTED;
+    gauges(&mut encoder, name, help, uncommitted)?;
     let members = report.groups.iter().map(|g| {
         let members = i64::try_from(g.summary.members).unwrap_or(i64::MAX);
         ([("group", g.summary.id.clone())], members)

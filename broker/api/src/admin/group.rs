@@ -1,5 +1,7 @@
 //! Consumer groups and how far behind they are.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +28,24 @@ pub struct Group {
     /// Assignor the members agreed on; empty without members.
     pub protocol: String,
     pub membership: Vec<GroupMember>,
+    /// Those on which it has committed.
     pub partitions: Vec<GroupPartition>,
+}
+
+impl Group {
+    /// Topic and number of the partitions that its members read and on which it has committed nothing. How
+    /// far behind it is there nobody knows but the members: `auto.offset.reset` is theirs.
+    #[must_use]
+    pub fn uncommitted(&self) -> BTreeSet<(&str, i32)> {
+        let assigned = self.membership.iter().flat_map(|m| &m.assigned);
+        let mut found: BTreeSet<_> = assigned
+            .flat_map(|of| of.partitions.iter().map(|p| (of.topic.as_str(), *p)))
+            .collect();
+        for known in &self.partitions {
+            found.remove(&(known.topic.as_str(), known.partition));
+        }
+        found
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

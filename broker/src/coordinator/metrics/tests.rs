@@ -1,4 +1,4 @@
-use api::admin::{Group, GroupPartition, GroupSummary};
+use api::admin::{Group, GroupMember, GroupPartition, GroupSummary, MemberPartitions};
 use prometheus_client::registry::Registry;
 
 use super::*;
@@ -57,7 +57,16 @@ fn group() -> Group {
         },
         coordinator: 0,
         protocol: "range".into(),
-        membership: Vec::new(),
+        membership: vec![GroupMember {
+            member_id: "m".into(),
+            instance_id: None,
+            client_id: "c".into(),
+            host: "/127.0.0.1".into(),
+            assigned: vec![MemberPartitions {
+                topic: "flights".into(),
+                partitions: vec![1, 2, 3, 4],
+            }],
+        }],
         partitions: vec![
             partition(0, Some((7, 1.5))),
             partition(1, Some((0, 0.0))),
@@ -82,6 +91,7 @@ fn series_carry_the_names_that_rules_read() {
         r#"millrace_group_lag_seconds{group="g",topic="flights",partition="0"} 1.5"#,
         r#"millrace_group_lag_seconds{group="g",topic="flights",partition="1"} 0.0"#,
         r#"millrace_group_lag_seconds_max{group="g",topic="flights"} 1.5"#,
+        r#"millrace_group_partitions_uncommitted{group="g"} 2"#,
         r#"millrace_group_members{group="g"} 2"#,
         r#"millrace_dead_letter_topic_records_total{topic="flights.dlq",partition="0"} 3"#,
     ] {

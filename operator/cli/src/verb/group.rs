@@ -19,7 +19,7 @@ pub(crate) struct Args {
 pub(crate) struct LagArgs {
     #[command(flatten)]
     target: Target,
-    /// One group, by partition; left out: all groups
+    /// One group, by partition, with `-` where it has committed nothing; left out: all groups
     group: Option<String>,
 }
 
@@ -96,16 +96,22 @@ fn partitions(group: &Group) -> Table<6> {
         "LAG",
         "LAG SECONDS",
     ]);
-    for partition in &group.partitions {
-        table.row([
-            partition.topic.clone(),
-            partition.partition.to_string(),
-            partition.committed.to_string(),
-            known(partition.end),
-            known(partition.lag_records),
-            seconds(partition.lag_seconds),
-        ]);
-    }
+    let committed = group.partitions.iter().map(|p| {
+        [
+            p.topic.clone(),
+            p.partition.to_string(),
+            p.committed.to_string(),
+            known(p.end),
+            known(p.lag_records),
+            seconds(p.lag_seconds),
+        ]
+    });
+    let uncommitted = group.uncommitted().into_iter().map(|(topic, partition)| {
+        let unknown = || known(None::<i64>);
+        let (topic, partition) = (topic.to_owned(), partition.to_string());
+        [topic, partition, unknown(), unknown(), unknown(), unknown()]
+    });
+    committed.chain(uncommitted).for_each(|row| table.row(row));
     table
 }
 
