@@ -71,11 +71,11 @@ impl Reconciler for Brokers {
                 return Ok(None);
             }
         };
-        let target = apply::apply(&self.desk.client, &cluster).await?;
+        let applied = apply::apply(&self.desk.client, &cluster).await?;
         let pods = pods::list(&self.desk.client, &cluster).await?;
         pods::place(&self.desk.client, &cluster, &pods).await?;
-        // While one is missing nobody knows which configuration it will name.
-        if i32::try_from(pods.len()).is_ok_and(|n| n >= cluster.replicas) {
+        // While one is missing, or may be made anew as before, nobody knows which configuration it will name.
+        if applied.in_use && i32::try_from(pods.len()).is_ok_and(|n| n >= cluster.replicas) {
             apply::prune(&self.desk.client, &cluster, &pods).await?;
         }
 
@@ -88,7 +88,7 @@ impl Reconciler for Brokers {
             client: &self.desk.client,
             object: &object,
             cluster: &cluster,
-            target: &target,
+            target: &applied.target,
             pods: &pods,
             brokers: admin.as_ref().zip(seen.as_ref()),
         };

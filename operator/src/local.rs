@@ -190,7 +190,7 @@ async fn bring_up(
     for line in &manifests.skipped {
         report.say(format_args!("skipped, not a Millrace resource: {line}"));
     }
-    for problem in &manifests.unread {
+    for problem in &manifests.doubtful {
         report.say(problem);
     }
     let names = manifests.names();

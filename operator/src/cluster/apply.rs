@@ -14,8 +14,15 @@ use super::validated::Cluster;
 use crate::error::{Doing, Error};
 use crate::{CLUSTER_LABEL, MANAGER};
 
-/// Applies all; returns the target that every pod should run.
-pub(super) async fn apply(client: &Client, cluster: &Cluster) -> Result<String, Error> {
+/// What was applied.
+pub(super) struct Applied {
+    /// What every pod should run.
+    pub(super) target: String,
+    /// Kubernetes makes pods from the template of now, and from no earlier one.
+    pub(super) in_use: bool,
+}
+
+pub(super) async fn apply(client: &Client, cluster: &Cluster) -> Result<Applied, Error> {
     let set = statefulset::build(cluster)?;
     let target = statefulset::target_of(&set).unwrap_or_default().to_owned();
     one(
@@ -43,12 +50,13 @@ pub(super) async fn apply(client: &Client, cluster: &Cluster) -> Result<String, 
         "apply the PodDisruptionBudget",
     )
     .await?;
-    one(client, &set, "apply the StatefulSet").await?;
-    Ok(target)
+    let set = one(client, &set, "apply the StatefulSet").await?;
+    let in_use = statefulset::is_in_use(&set);
+    Ok(Applied { target, in_use })
 }
 
 /// Deletes configurations that no pod runs with any more. `pods` are those of now: a pod that is made
-/// later is made from the template applied before.
+/// later is made from the template applied before, once that is [in use](Applied::in_use).
 pub(super) async fn prune(client: &Client, cluster: &Cluster, pods: &[Pod]) -> Result<(), Error> {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &cluster.namespace);
     let params = ListParams::default().labels(&format!("{CLUSTER_LABEL}={}", cluster.name));
@@ -62,7 +70,8 @@ pub(super) async fn prune(client: &Client, cluster: &Cluster, pods: &[Pod]) -> R
     Ok(())
 }
 
-async fn one<K>(client: &Client, object: &K, doing: &'static str) -> Result<(), Error>
+/// The object as it is there now.
+async fn one<K>(client: &Client, object: &K, doing: &'static str) -> Result<K, Error>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
@@ -76,5 +85,4 @@ where
     api.patch(&object.name_any(), &params, &Patch::Apply(object))
         .await
         .doing(doing)
-        .map(drop)
 }

@@ -125,7 +125,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     })
 }
 
-/// By this build's catalogue: told here, a mistake stops no broker.
+/// By this build's catalogue, which is not the brokers' where `spec.image` pins another: told here, a mistake
+/// stops no broker.
 fn check_config(config: &BTreeMap<String, Argument>) -> Result<(), Refusal> {
     for (key, value) in config {
         catalogue(Scope::Broker)
@@ -133,7 +134,10 @@ fn check_config(config: &BTreeMap<String, Argument>) -> Result<(), Refusal> {
             .map_err(|refused| Refusal {
                 field: "config",
                 reason: "InvalidConfig",
-                message: refused.to_string(),
+                message: format!(
+                    "{refused} (judged as version {}, the operator's, has it)",
+                    env!("CARGO_PKG_VERSION")
+                ),
             })?;
     }
     Ok(())

@@ -37,8 +37,8 @@ pub struct Manifests {
     pub queues: Vec<Located<Queue>>,
     pub exchanges: Vec<Located<Exchange>>,
     pub groups: Vec<Located<ConsumerGroup>>,
-    /// Config keys that are taken and that no broker reads.
-    pub unread: Vec<Problem>,
+    /// What is taken and may be a mistake: config keys that no broker reads, bindings to what is not here.
+    pub doubtful: Vec<Problem>,
     /// Objects that are not this program's to apply, as `file:line: kind name`.
     pub skipped: Vec<String>,
 }

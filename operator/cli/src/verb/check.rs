@@ -14,7 +14,8 @@ pub(crate) struct Args {
     manifests: PathBuf,
 }
 
-/// Prints how many resources are right, or every problem as `file:line: field: reason`.
+/// Prints how many resources are right, or every problem as `file:line: field: reason`. What only may be a
+/// mistake is printed likewise and is none.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let manifests = manifest::read(&args.manifests)?;
     if let Some(brokers) = manifests.brokers() {
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for line in &manifests.skipped {
         output::print(&format!("skipped, not a Millrace resource: {line}\n"))?;
     }
-    for problem in &manifests.unread {
+    for problem in &manifests.doubtful {
         output::print(&format!("{problem}\n"))?;
     }
     // A wrong path in a pipeline is not to pass for right manifests.

@@ -96,6 +96,13 @@ pub(in crate::cluster) fn target_of(set: &StatefulSet) -> Option<&str> {
     annotations.get(TARGET).map(String::as_str)
 }
 
+/// Whether Kubernetes has taken notice of the StatefulSet as it is: until then it makes a pod that is gone
+/// anew from the template before.
+pub(in crate::cluster) fn is_in_use(set: &StatefulSet) -> bool {
+    let observed = set.status.as_ref().and_then(|s| s.observed_generation);
+    observed.is_some() && observed >= set.metadata.generation
+}
+
 fn template(cluster: &Cluster) -> PodTemplateSpec {
     PodTemplateSpec {
         metadata: Some(ObjectMeta {

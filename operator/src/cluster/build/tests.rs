@@ -3,7 +3,7 @@ use crate::cluster::validated::{
     tests::{cluster, made},
     validate,
 };
-use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::json;
 
@@ -49,6 +49,22 @@ fn pods_meet_the_restricted_pod_security_standard() {
             container.name
         );
     }
+}
+
+#[test]
+fn a_template_is_in_use_once_kubernetes_has_observed_it() {
+    let of = |generation: i64, observed: Option<i64>| {
+        let mut set = StatefulSet::default();
+        set.metadata.generation = Some(generation);
+        set.status = observed.map(|observed| StatefulSetStatus {
+            observed_generation: Some(observed),
+            ..StatefulSetStatus::default()
+        });
+        statefulset::is_in_use(&set)
+    };
+    assert!(!of(1, None), "just made");
+    assert!(!of(2, Some(1)), "just changed");
+    assert!(of(2, Some(2)));
 }
 
 #[test]

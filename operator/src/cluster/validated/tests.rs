@@ -96,8 +96,11 @@ fn a_config_that_brokers_would_not_start_with_is_refused_before_one_is_restarted
         refused("num.network.threads", json!("many")),
         Some((
             "InvalidConfig",
-            "spec.config: Invalid value many for configuration num.network.threads: Not a number of type INT"
-                .to_owned()
+            format!(
+                "spec.config: Invalid value many for configuration num.network.threads: Not a number of type \
+                 INT (judged as version {}, the operator's, has it)",
+                env!("CARGO_PKG_VERSION")
+            )
         ))
     );
     assert!(refused("millrace.peer.suspekt.ms", json!(1)).is_some());

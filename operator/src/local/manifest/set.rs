@@ -37,7 +37,7 @@ impl Builder {
         self.named("BrokerCluster", &name, document);
         let verdict = brokers::judge_cluster(&located);
         self.problems.extend(verdict.refused);
-        self.manifests.unread = verdict.unread;
+        self.manifests.doubtful = verdict.unread;
         self.manifests.cluster = Some(located);
     }
 
@@ -58,11 +58,7 @@ impl Builder {
             resource: queue,
             document,
         } = &located;
-        let object = format!(
-            "queue '{}' of vhost '{}'",
-            queue.broker_name(),
-            queue.spec.vhost
-        );
+        let object = broker_object("queue", queue.broker_name(), &queue.spec.vhost);
         self.named("Queue", &queue.name_any(), document);
         self.object(object, document);
         self.reference(&queue.spec.cluster_ref.name, document);
@@ -74,11 +70,7 @@ impl Builder {
             resource: exchange,
             document,
         } = &located;
-        let object = format!(
-            "exchange '{}' of vhost '{}'",
-            exchange.broker_name(),
-            exchange.spec.vhost
-        );
+        let object = broker_object("exchange", exchange.broker_name(), &exchange.spec.vhost);
         self.named("Exchange", &exchange.name_any(), document);
         self.object(object, document);
         self.reference(&exchange.spec.cluster_ref.name, document);
@@ -97,6 +89,7 @@ impl Builder {
 
     pub(super) fn finish(mut self) -> Result<Manifests, Vec<Problem>> {
         self.check_references();
+        self.doubt_destinations();
         if !self.problems.is_empty() {
             self.problems
                 .sort_by(|a, b| (&a.place.file, a.place.line).cmp(&(&b.place.file, b.place.line)));
@@ -151,6 +144,43 @@ impl Builder {
             self.problems.push(Problem { reason, ..at });
         }
     }
+}
+
+impl Builder {
+    /// A binding waits for its destination, which a client may declare: what is not here is only doubtful.
+    fn doubt_destinations(&mut self) {
+        for Located {
+            resource: exchange,
+            document,
+        } in &self.manifests.exchanges
+        {
+            for (index, binding) in exchange.spec.bindings.iter().enumerate() {
+                let to = &binding.destination;
+                let (kind, name) = match (&to.queue, &to.exchange) {
+                    (Some(queue), _) => ("queue", queue),
+                    (None, Some(exchange)) if !exchange.starts_with("amq.") => {
+                        ("exchange", exchange)
+                    }
+                    _ => continue,
+                };
+                let object = broker_object(kind, name, &exchange.spec.vhost);
+                if self.objects.contains_key(&object) {
+                    continue;
+                }
+                let field = format!("spec.bindings[{index}].destination.{kind}");
+                let reason =
+                    format!("no {object} here: the binding waits until a client declares it");
+                self.manifests
+                    .doubtful
+                    .push(document.problem(&field, reason));
+            }
+        }
+    }
+}
+
+/// As people read it.
+fn broker_object(kind: &str, name: &str, vhost: &str) -> String {
+    format!("{kind} '{name}' of vhost '{vhost}'")
 }
 
 /// Notes `key`; the problem if it was there before.

@@ -205,10 +205,51 @@ fn config_that_no_broker_reads_is_told_and_taken() {
     let dir = tempfile::tempdir().unwrap();
     let yaml = format!("{CLUSTER}  config:\n    num.partition: 3\n");
     fs::write(dir.path().join("m.yaml"), yaml).unwrap();
-    let unread = read(dir.path()).unwrap().unread.remove(0).to_string();
+    let unread = read(dir.path()).unwrap().doubtful.remove(0).to_string();
     assert!(
         unread.ends_with("m.yaml:9: spec.config.num.partition: no broker reads this; write num.partitions or remove it"),
         "{unread}"
+    );
+}
+
+#[test]
+fn binding_to_what_is_not_here_is_told_and_taken() {
+    let exchange = "\
+apiVersion: millrace.dev/v1alpha1
+kind: Exchange
+metadata:
+  name: events
+spec:
+  clusterRef:
+    name: shop
+  type: Topic
+  bindings:
+    - name: there
+      destination:
+        queue: bills
+    - name: everywhere
+      destination:
+        exchange: amq.fanout
+    - name: nowhere
+      destination:
+        queue: bils
+---
+apiVersion: millrace.dev/v1alpha1
+kind: Queue
+metadata:
+  name: bills
+spec:
+  clusterRef:
+    name: shop
+";
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("m.yaml"), exchange).unwrap();
+    let doubtful = read(dir.path()).unwrap().doubtful;
+    assert_eq!(doubtful.len(), 1, "{doubtful:?}");
+    let doubtful = doubtful[0].to_string();
+    assert!(
+        doubtful.ends_with("m.yaml:18: spec.bindings[2].destination.queue: no queue 'bils' of vhost '/' here: the binding waits until a client declares it"),
+        "{doubtful}"
     );
 }
 
