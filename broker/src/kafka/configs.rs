@@ -9,6 +9,7 @@ mod alter;
 mod broker;
 mod describe;
 mod group;
+mod in_sync;
 mod list;
 mod loggers;
 mod topic;

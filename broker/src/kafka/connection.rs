@@ -210,11 +210,12 @@ impl Pipeline {
             request_bytes: len,
             ..self.client.clone()
         };
+        // The request's bytes count until its reply exists, unless others decide when that is.
+        let frame = (!ready.is_parked()).then_some(frame);
         let serving = ready.serve(self.front.clone(), client);
         self.serving.push_back(
             async move {
                 let served = serving.await;
-                // The request's bytes count until its reply exists.
                 drop(frame);
                 (served, len)
             }

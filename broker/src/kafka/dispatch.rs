@@ -80,6 +80,9 @@ pub(crate) trait Serve: Request + Send + 'static {
     const OFFERED: Versions;
     /// May be served while earlier requests that say so too wait for their replies.
     const CONCURRENT: bool = false;
+    /// Waits for other clients, as long as they like, one request a connection: it gives its room back when it
+    /// is begun, and its handler keeps nothing of its bytes while it waits.
+    const PARKED: bool = false;
 
     fn serve(self, call: Call) -> impl Future<Output = Answer<Self::Response>> + Send;
 }
@@ -95,6 +98,7 @@ pub(crate) struct Entry {
     key: ApiKey,
     offered: Versions,
     concurrent: bool,
+    parked: bool,
     decode: fn(RequestHeader, Reader) -> Result<Start, DecodeError>,
 }
 
@@ -104,6 +108,7 @@ impl Entry {
             key: R::KEY,
             offered: R::OFFERED,
             concurrent: R::CONCURRENT,
+            parked: R::PARKED,
             decode: decode_as::<R>,
         }
     }
@@ -193,12 +198,17 @@ type Start = Box<dyn FnOnce(Arc<Front>, Client) -> BoxFuture<'static, Served> + 
 /// A decoded request.
 pub(super) struct Ready {
     concurrent: bool,
+    parked: bool,
     start: Start,
 }
 
 impl Ready {
     pub(super) fn is_concurrent(&self) -> bool {
         self.concurrent
+    }
+
+    pub(super) fn is_parked(&self) -> bool {
+        self.parked
     }
 
     pub(super) fn serve(self, front: Arc<Front>, client: Client) -> BoxFuture<'static, Served> {
@@ -227,6 +237,7 @@ pub(super) fn decode(header: RequestHeader, body: Reader) -> Result<Ready, Refus
     })?;
     Ok(Ready {
         concurrent: entry.concurrent,
+        parked: entry.parked,
         start,
     })
 }
@@ -251,7 +262,10 @@ async fn run<R: Serve>(
         front: front.clone(),
         version: header.version,
         client,
-        client_id: header.client_id,
+        client_id: match header.client_id {
+            Some(id) if R::PARKED => Some(Str::from(&*id)),
+            id => id,
+        },
         charge: charge.clone(),
     };
     let (mut answer, mute) = match &charge {
@@ -301,6 +315,7 @@ fn unsupported_api_versions(header: RequestHeader) -> Ready {
     let correlation_id = header.correlation_id;
     Ready {
         concurrent: false,
+        parked: false,
         start: Box::new(move |_, _| {
             let outcome = reply(ApiKey::ApiVersions, 0, correlation_id, &response, None);
             let mute = Duration::ZERO;

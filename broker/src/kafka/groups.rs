@@ -9,7 +9,7 @@ mod tests;
 use std::sync::Arc;
 
 use kafka_wire::{ErrorCode, Str};
-use machine::group::{Command, Reply};
+use machine::group::{Command, GroupId, Reply};
 
 use super::dispatch::Call;
 use super::error_code;
@@ -17,14 +17,14 @@ use super::error_code;
 /// Has the coordinator carry a command out. A reply of another kind than asked for cannot be.
 pub(super) async fn submit<T>(
     call: &Call,
-    group: &Str,
+    group: GroupId,
     command: Command,
     expect: impl FnOnce(Reply) -> Option<Result<T, machine::group::Error>>,
 ) -> Result<T, Failed> {
     let reply = call
         .front
         .groups
-        .submit(&shared(group), command)
+        .submit(&group, command)
         .await
         .map_err(|unavailable| Failed::Unavailable(error_code::coordinator(&unavailable)))?;
     match expect(reply) {

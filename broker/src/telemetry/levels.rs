@@ -1,8 +1,9 @@
 //! Log levels that can be changed while the process runs. Whoever installed the log output gives a way to
 //! change its filter ([`install`]); without one levels are told and not changed.
 //!
-//! A logger is a module of this program or of a library, by its path; [`ROOT`] is all of them. It has the
-//! level that it was given, else that of the nearest module around it.
+//! A logger is a module of this program or of a library, by its path with dots, as Kafka's loggers are
+//! named and its tools can spell; [`ROOT`] is all of them. It has the level that it was given, else that of
+//! the nearest module around it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,17 +18,17 @@ pub const ROOT: &str = "root";
 const LOGGERS: [&str; 16] = [
     ROOT,
     "broker",
-    "broker::admin",
-    "broker::amqp",
-    "broker::coordinator",
-    "broker::kafka",
-    "broker::metadata",
-    "broker::net",
-    "broker::node",
-    "broker::partition",
-    "broker::peer",
-    "broker::queue",
-    "broker::raft",
+    "broker.admin",
+    "broker.amqp",
+    "broker.coordinator",
+    "broker.kafka",
+    "broker.metadata",
+    "broker.net",
+    "broker.node",
+    "broker.partition",
+    "broker.peer",
+    "broker.queue",
+    "broker.raft",
     "commitlog",
     "machine",
     "openraft",
@@ -131,7 +132,7 @@ pub fn change(logger: &str, level: Option<Level>) -> Result<(), Refused> {
 pub fn check(logger: &str, level: Option<Level>) -> Result<(), Refused> {
     let inside = |module: &str| {
         let rest = logger.strip_prefix(module);
-        rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with("::") && is_path(rest)))
+        rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with('.') && is_path(rest)))
     };
     if !LOGGERS.iter().any(|module| inside(module)) {
         return Err(Refused::Unknown(logger.to_owned()));
@@ -145,7 +146,12 @@ pub fn check(logger: &str, level: Option<Level>) -> Result<(), Refused> {
 /// Nothing that would be read as another directive.
 fn is_path(text: &str) -> bool {
     text.chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':')
+        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+}
+
+/// As the filter of the log output names it.
+fn module(logger: &str) -> String {
+    logger.replace('.', "::")
 }
 
 fn directives(filter: &str, given: &BTreeMap<String, Level>) -> String {
@@ -154,7 +160,7 @@ fn directives(filter: &str, given: &BTreeMap<String, Level>) -> String {
         let level = level.directive();
         all.push(match logger.as_str() {
             ROOT => level.to_owned(),
-            module => format!("{module}={level}"),
+            logger => format!("{}={level}", module(logger)),
         });
     }
     all.retain(|directive| !directive.is_empty());
@@ -164,7 +170,7 @@ fn directives(filter: &str, given: &BTreeMap<String, Level>) -> String {
 fn level_of(logger: &str, filter: &str, given: &BTreeMap<String, Level>) -> Level {
     let at_start = |name: &str| {
         let own = |directive: &str| match directive.split_once('=') {
-            Some((module, level)) if module == name => level.parse().ok(),
+            Some((path, level)) if path == module(name) => level.parse().ok(),
             None if name == ROOT => directive.parse().ok(),
             _ => None,
         };
@@ -175,7 +181,7 @@ fn level_of(logger: &str, filter: &str, given: &BTreeMap<String, Level>) -> Leve
         if let Some(level) = given.get(name).copied().or_else(|| at_start(name)) {
             return level;
         }
-        name = match name.rsplit_once("::") {
+        name = match name.rsplit_once('.') {
             Some((around, _)) => around,
             None if name == ROOT => return Level::Error,
             None => ROOT,
@@ -237,14 +243,15 @@ mod tests {
         let mut given = BTreeMap::new();
         let filter = "info,openraft=error";
         let level = |name, given: &BTreeMap<_, _>| level_of(name, filter, given);
-        assert_eq!(level("broker::kafka", &given), Level::Info);
+        assert_eq!(level("broker.kafka", &given), Level::Info);
         assert_eq!(level("openraft", &given), Level::Error);
         given.insert("broker".to_owned(), Level::Debug);
-        assert_eq!(level("broker::kafka", &given), Level::Debug);
+        assert_eq!(level("broker.kafka", &given), Level::Debug);
+        given.insert("broker.kafka.fetch".to_owned(), Level::Trace);
         assert_eq!(level(ROOT, &given), Level::Info);
         assert_eq!(
             directives(filter, &given),
-            "info,openraft=error,broker=debug"
+            "info,openraft=error,broker=debug,broker::kafka::fetch=trace"
         );
         given.insert(ROOT.to_owned(), Level::Warn);
         assert_eq!(level("machine", &given), Level::Warn);
@@ -257,12 +264,13 @@ mod tests {
             "",
             "brokers",
             "org.apache",
-            "broker::a=trace,b",
-            "root::x y",
+            "broker::kafka",
+            "broker.a=trace,b",
+            "root.x y",
         ] {
             assert_eq!(check(name, Some(Level::Info)), unknown(name));
         }
-        assert_eq!(check("broker::kafka::fetch", None), Ok(()));
+        assert_eq!(check("broker.kafka.fetch", None), Ok(()));
         assert_eq!(check(ROOT, None), Err(Refused::Root));
     }
 }

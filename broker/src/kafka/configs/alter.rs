@@ -11,7 +11,7 @@ use machine::metadata::image::ConfigResource;
 use model::BrokerId;
 
 use super::resource_type::{BROKER, BROKER_LOGGER, GROUP, TOPIC};
-use super::{Change, Resource, broker, check, group, items, loggers, topic};
+use super::{Change, Resource, broker, check, group, in_sync, items, loggers, topic};
 use crate::config::effective::with_layers;
 use crate::kafka::dispatch::{Answer, Call, Serve};
 use crate::kafka::topics::{Failure, check_name, submit};
@@ -175,7 +175,10 @@ async fn apply(
         .map(|edit| change(front, &target, edit))
         .collect::<Result<Vec<_>, _>>()?;
     match target.scope {
-        Scope::Broker => broker::check(front, &target.id, &changes)?,
+        Scope::Broker => {
+            broker::check(front, &target.id, &changes)?;
+            in_sync::check(&front.metadata.image(), &target.id, &changes)?;
+        }
         Scope::Topic => topic::check(front, &target.id, &changes)?,
         Scope::Group => group::check(front, &changes)?,
     }

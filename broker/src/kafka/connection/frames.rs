@@ -38,7 +38,7 @@ pub(super) enum FrameError {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) bytes: Bytes,
-    /// Held until the request is answered.
+    /// Held until the request is answered, or parked.
     _claim: Claim,
 }
 

@@ -1,9 +1,12 @@
 use std::time::Duration;
 
-use kafka_wire::messages::{api_versions, metadata};
-use kafka_wire::{ApiKey, ErrorCode, Str};
+use kafka_wire::messages::{api_versions, describe_groups, join_group, metadata};
+use kafka_wire::{ApiKey, ErrorCode, Request, Str};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
+use super::{Frames, Pipeline};
 use crate::kafka::testing::{self, Client, frame};
 
 fn named() -> api_versions::Request {
@@ -168,4 +171,36 @@ async fn a_client_that_stops_in_the_middle_of_a_request_is_let_go() {
         client.send_bytes(beginning).await;
         client.closed().await;
     }
+}
+
+/// Bytes that a request holds of the room of all while it is served.
+async fn held<R: Request>(server: &testing::Server, request: &R) -> usize {
+    let front = &server.front;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let (mut stream, peer) = listener.accept().await.unwrap();
+    let bytes = frame(R::KEY, 3, 9, |w| request.encode(w, 3));
+    client.write_all(&bytes).await.unwrap();
+    let (reading, _writing) = stream.split();
+    let mut frames = Frames::new(reading, &front.requests, &front.limits.load());
+    let frame = frames.next().await.unwrap().unwrap();
+    let mut pipeline = Pipeline::new(front.clone(), peer);
+    pipeline.take(frame).unwrap();
+    front.requests.bytes_max() - front.requests.free_bytes()
+}
+
+#[tokio::test]
+async fn who_waits_for_the_rest_of_a_group_holds_no_room_of_others() {
+    let server = testing::serve("").await;
+    let describe = describe_groups::Request {
+        groups: vec![Str::from_static("g")],
+        ..describe_groups::Request::default()
+    };
+    assert!(held(&server, &describe).await > 0);
+    let join = join_group::Request {
+        group_id: Str::from_static("g"),
+        ..join_group::Request::default()
+    };
+    assert_eq!(held(&server, &join).await, 0);
 }

@@ -5,7 +5,7 @@ use kafka_wire::messages::{delete_groups, describe_groups, list_groups};
 use kafka_wire::{ErrorCode, Str, Versions};
 use machine::group::{Command, Description, Listed, Reply};
 
-use super::{Failed, submit, wire, wire_option};
+use super::{Failed, shared, submit, wire, wire_option};
 use crate::kafka::dispatch::{Answer, Call, Serve};
 use crate::kafka::error_code;
 
@@ -126,7 +126,7 @@ impl Serve for delete_groups::Request {
 }
 
 async fn delete(call: &Call, group: &Str) -> delete_groups::DeletableGroupResult {
-    let deleted = submit(call, group, Command::Delete, |reply| match reply {
+    let deleted = submit(call, shared(group), Command::Delete, |reply| match reply {
         Reply::Delete(result) => Some(result),
         _ => None,
     })

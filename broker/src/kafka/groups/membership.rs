@@ -22,17 +22,21 @@ const NULL_PROTOCOL_FROM: i16 = 7;
 
 impl Serve for join_group::Request {
     const OFFERED: Versions = Versions::new(0, 9);
+    const PARKED: bool = true;
 
     async fn serve(self, call: Call) -> Answer<join_group::Response> {
-        let command = Command::Join(join(&self, &call));
-        let joined = submit(&call, &self.group_id, command, |reply| match reply {
+        let join = join(&self, &call);
+        let (group, member) = (shared(&self.group_id), join.member_id.clone());
+        // It may wait for long, and would keep the request's buffer.
+        drop(self);
+        let joined = submit(&call, group, Command::Join(join), |reply| match reply {
             Reply::Join(result) => Some(result),
             _ => None,
         })
         .await;
         let mut response = match joined {
             Ok(joined) => admitted(joined),
-            Err(failed) => turned_away(&self, &failed),
+            Err(failed) => turned_away(&member, &failed),
         };
         if call.version < NULL_PROTOCOL_FROM {
             response.protocol_name.get_or_insert_default();
@@ -92,11 +96,11 @@ fn admitted(joined: Joined) -> join_group::Response {
     }
 }
 
-fn turned_away(request: &join_group::Request, failed: &Failed) -> join_group::Response {
+fn turned_away(member: &str, failed: &Failed) -> join_group::Response {
     let member_id = match failed {
         Failed::Refused(Error::MemberIdRequired(id)) => wire(id),
         Failed::Refused(Error::GroupFull) => Str::default(),
-        _ => request.member_id.clone(),
+        _ => wire(member),
     };
     join_group::Response {
         error_code: failed.code().code(),
@@ -108,6 +112,7 @@ fn turned_away(request: &join_group::Request, failed: &Failed) -> join_group::Re
 
 impl Serve for sync_group::Request {
     const OFFERED: Versions = Versions::new(0, 5);
+    const PARKED: bool = true;
 
     async fn serve(self, call: Call) -> Answer<sync_group::Response> {
         let command = Command::Sync(Sync {
@@ -125,7 +130,9 @@ impl Serve for sync_group::Request {
                 })
                 .collect(),
         });
-        let synced = submit(&call, &self.group_id, command, |reply| match reply {
+        let group = shared(&self.group_id);
+        drop(self);
+        let synced = submit(&call, group, command, |reply| match reply {
             Reply::Sync(result) => Some(result),
             _ => None,
         })
@@ -161,10 +168,15 @@ impl Serve for heartbeat::Request {
             instance_id: shared_option(self.group_instance_id.as_ref()),
             generation: self.generation_id,
         });
-        let heard = submit(&call, &self.group_id, command, |reply| match reply {
-            Reply::Heartbeat(result) => Some(result),
-            _ => None,
-        })
+        let heard = submit(
+            &call,
+            shared(&self.group_id),
+            command,
+            |reply| match reply {
+                Reply::Heartbeat(result) => Some(result),
+                _ => None,
+            },
+        )
         .await;
         let code = match heard.map_err(|failed| failed.code()) {
             // Sessions start afresh once loading is done: the member need not know.
@@ -199,10 +211,15 @@ impl Serve for leave_group::Request {
             }]
         };
         let command = Command::Leave(Leave { members });
-        let left = submit(&call, &self.group_id, command, |reply| match reply {
-            Reply::Leave(result) => Some(result),
-            _ => None,
-        })
+        let left = submit(
+            &call,
+            shared(&self.group_id),
+            command,
+            |reply| match reply {
+                Reply::Leave(result) => Some(result),
+                _ => None,
+            },
+        )
         .await;
         let left = match left {
             Ok(left) => left,

@@ -32,10 +32,15 @@ impl Serve for Request {
             retention_ms: (self.retention_time_ms >= 0).then_some(self.retention_time_ms),
             partitions,
         });
-        let committed = submit(&call, &self.group_id, command, |reply| match reply {
-            Reply::Commit(result) => Some(result),
-            _ => None,
-        })
+        let committed = submit(
+            &call,
+            shared(&self.group_id),
+            command,
+            |reply| match reply {
+                Reply::Commit(result) => Some(result),
+                _ => None,
+            },
+        )
         .await;
         match committed {
             Ok(results) => fill(&mut response, results.iter().map(code_of)),

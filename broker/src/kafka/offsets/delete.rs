@@ -8,7 +8,7 @@ use kafka_wire::{ErrorCode, Versions};
 use machine::group::{Command, Reply};
 
 use crate::kafka::dispatch::{Answer, Call, Serve};
-use crate::kafka::groups::submit;
+use crate::kafka::groups::{shared, submit};
 use crate::kafka::{directory, error_code};
 
 impl Serve for Request {
@@ -29,10 +29,15 @@ impl Serve for Request {
             .map(|(topic, index)| (topic.name.as_str().into(), index))
             .collect();
         let command = Command::DeleteOffsets(partitions);
-        let deleted = submit(&call, &self.group_id, command, |reply| match reply {
-            Reply::DeleteOffsets(result) => Some(result),
-            _ => None,
-        })
+        let deleted = submit(
+            &call,
+            shared(&self.group_id),
+            command,
+            |reply| match reply {
+                Reply::DeleteOffsets(result) => Some(result),
+                _ => None,
+            },
+        )
         .await;
         let mut results = match deleted {
             Ok(results) => results.into_iter(),
