@@ -52,8 +52,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log in `dir`, which is made if missing; the directory must be held by a
-    /// [`crate::DataDir`] lock of this process.
+    /// Opens the log in `dir`, which is made for the first record if missing; the directory must be held by
+    /// a [`crate::DataDir`] lock of this process.
     ///
     /// After an unclean shutdown everything behind the recovery point is read and checked, and the log
     /// is cut at the first batch that is not whole.
@@ -135,6 +135,9 @@ impl Log {
     /// [`Error::Poisoned`], or [`Error::Io`] when a segment cannot be opened.
     pub fn begin_sync(&mut self) -> Result<Option<SyncTask>, Error> {
         self.check_poison()?;
+        if !self.active.is_made() {
+            return Ok(None);
+        }
         self.ask_again();
         if self.dirty.is_empty() && !self.dirty_directory && !self.dirty_epochs {
             return Ok(None);
@@ -155,7 +158,7 @@ impl Log {
         if indexed {
             self.indexed_bytes = self.active.size();
         }
-        self.unsynced_bytes = 0;
+        let bytes = std::mem::take(&mut self.unsynced_bytes);
         let shared = self.shared().clone();
         let generation = shared.lock_synced().generation;
         let epochs = std::mem::take(&mut self.dirty_epochs).then(|| {
@@ -171,6 +174,7 @@ impl Log {
         };
         Ok(Some(SyncTask {
             upto: self.end_offset(),
+            bytes,
             generation,
             files,
             indexed,
@@ -235,7 +239,10 @@ impl Log {
     /// As [`SyncTask::run`]. The log is then opened like after a crash.
     pub fn close(mut self) -> Result<(), Error> {
         self.sync()?;
-        self.active.seal()
+        if self.active.is_made() {
+            self.active.seal()?;
+        }
+        Ok(())
     }
 
     fn shared(&self) -> &Arc<Shared> {

@@ -42,12 +42,11 @@ pub struct Recovered {
 }
 
 pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), Error> {
-    let made = !dir.exists();
+    if !dir.exists() {
+        return Ok(fresh(dir.into(), config));
+    }
     fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
     let dir: Arc<Path> = dir.into();
-    if made {
-        return fresh(dir, config);
-    }
     install::resume(&dir)?;
     let mut segments = find(&dir, config)?;
     let mut recovered = Recovered {
@@ -101,10 +100,11 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
     Ok((shared, recovered))
 }
 
-/// A log in a directory that was made for it: there is nothing to look for.
-fn fresh(dir: Arc<Path>, config: &Config) -> Result<(Shared, Recovered), Error> {
+/// A log that never had a record. Nothing is made for it before it gets one: most of ten thousand that are
+/// created at once wait long for theirs.
+fn fresh(dir: Arc<Path>, config: &Config) -> (Shared, Recovered) {
     let descriptors = config.resources.descriptors.clone();
-    let segment = Segment::create_first(dir.clone(), descriptors)?;
+    let segment = Segment::unmade(dir.clone(), descriptors);
     let none = Offset(0);
     let shared = share(
         dir,
@@ -119,7 +119,7 @@ fn fresh(dir: Arc<Path>, config: &Config) -> Result<(Shared, Recovered), Error> 
         changed_epochs: true,
         ..Recovered::default()
     };
-    Ok((shared, recovered))
+    (shared, recovered)
 }
 
 fn share(
@@ -148,6 +148,7 @@ fn share(
         synced: Mutex::new(Synced {
             upto: synced,
             indexed,
+            unsaid_bytes: 0,
             generation: 0,
         }),
     }

@@ -39,6 +39,8 @@ pub(crate) struct Segment {
     indexes: RwLock<Option<Indexes>>,
     /// Its files belong to another one now: the open file is all there is.
     detached: AtomicBool,
+    /// Its file is there. False for the first segment of a log that never had a record.
+    made: AtomicBool,
 }
 
 /// The newest timestamp in a segment and the last offset of the first batch that has it.
@@ -63,14 +65,26 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The first segment in a directory that is empty.
-    pub(crate) fn create_first(
-        dir: Arc<Path>,
-        descriptors: Arc<Descriptors>,
-    ) -> Result<Arc<Self>, Error> {
+    /// The first segment of a log whose directory is not there. Neither it nor the directory is made before
+    /// [`Self::make`].
+    pub(crate) fn unmade(dir: Arc<Path>, descriptors: Arc<Descriptors>) -> Arc<Self> {
         let segment = Self::found(dir, Offset(0), 0, descriptors);
-        segment.create_file()?;
-        Ok(segment)
+        segment.made.store(false, Ordering::Release);
+        segment
+    }
+
+    pub(crate) fn is_made(&self) -> bool {
+        self.made.load(Ordering::Acquire)
+    }
+
+    /// Makes what [`Self::unmade`] left out. For the one writer; nobody reads an empty segment.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        if !self.is_made() {
+            fs::create_dir_all(&self.dir).map_err(Error::io("create", &*self.dir))?;
+            self.create_file()?;
+            self.made.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     fn create_file(&self) -> Result<(), Error> {
@@ -96,6 +110,7 @@ impl Segment {
             file: Mutex::new(None),
             indexes: RwLock::new(None),
             detached: AtomicBool::new(false),
+            made: AtomicBool::new(true),
         })
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Synced {
     pub upto: Offset,
     /// So are the indexes of what was the active segment then, below this; never above `upto`.
     pub indexed: Offset,
+    /// Bytes below `upto` that the recovery point in the file leaves out.
+    pub unsaid_bytes: u64,
     /// Raised when the end is cut: a sync that began before says nothing about what came after.
     pub generation: u64,
 }
@@ -45,6 +47,8 @@ pub struct SyncTask {
     pub(crate) shared: Arc<Shared>,
     pub(crate) files: Vec<(std::path::PathBuf, Arc<File>)>,
     pub(crate) upto: Offset,
+    /// Appended since the sync before was asked for.
+    pub(crate) bytes: u64,
     pub(crate) generation: u64,
     /// The index files of the active segment are among `files`.
     pub(crate) indexed: bool,
@@ -115,11 +119,11 @@ impl SyncTask {
         if self.directory {
             disk.sync_directory(dir).map_err(Error::io("sync", dir))?;
         }
-        self.move_recovery_point()
+        self.move_recovery_point(0)
     }
 
-    /// All that this speaks of is on the disk.
-    fn move_recovery_point(&self) -> Result<Offset, Error> {
+    /// All that this speaks of is on the disk. That is written down when it is `bytes_min` bytes or more.
+    fn move_recovery_point(&self, bytes_min: u64) -> Result<Offset, Error> {
         let dir = self.dir();
         let mut synced = self
             .shared
@@ -127,6 +131,12 @@ impl SyncTask {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if synced.generation == self.generation && self.upto > synced.upto {
+            synced.unsaid_bytes += self.bytes;
+            if synced.unsaid_bytes < bytes_min && !self.indexed {
+                synced.upto = self.upto;
+                return Ok(self.upto);
+            }
+            synced.unsaid_bytes = 0;
             checkpoint::write_offset(&dir.join(files::RECOVERY_POINT), self.upto)
                 .map_err(Error::io("write recovery point of", dir))?;
             synced.upto = self.upto;

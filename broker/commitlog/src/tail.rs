@@ -14,11 +14,18 @@ use model::{Offset, batch::Header};
 /// Bytes of tails kept over all logs when nothing else is said.
 const TAILS_BYTES_MAX: usize = 64 << 20;
 
+/// When more logs than this keep something, batches are copied before they are kept. Each is a part of a
+/// request or an answer of megabytes, which stays as long as the last of its parts: with thousands of logs,
+/// most of them quiet, some part always does.
+const SHARING_LOGS_MAX: usize = 256;
+
 /// Bound on the tails of all logs of a process.
 #[derive(Debug)]
 pub struct Budget {
     bytes_max: usize,
     used: AtomicUsize,
+    /// Logs that keep something.
+    logs: AtomicUsize,
 }
 
 /// Consecutive batches up to the end of the log.
@@ -50,6 +57,7 @@ impl Budget {
         Self {
             bytes_max,
             used: AtomicUsize::new(0),
+            logs: AtomicUsize::new(0),
         }
     }
 
@@ -74,6 +82,14 @@ impl Tail {
     /// Adds the batch that was just written and drops the oldest ones beyond the bounds.
     pub(crate) fn push(&mut self, header: &Header, bytes: Bytes) {
         self.add(bytes.len());
+        if self.batches.is_empty() {
+            self.budget.logs.fetch_add(1, Ordering::Relaxed);
+        }
+        let bytes = if self.budget.logs.load(Ordering::Relaxed) > SHARING_LOGS_MAX {
+            Bytes::copy_from_slice(&bytes)
+        } else {
+            bytes
+        };
         self.batches.push_back(Kept {
             base: header.base_offset,
             last: header.last_offset(),
@@ -109,7 +125,7 @@ impl Tail {
     /// Drops batches with an offset of `from` or later.
     pub(crate) fn truncate(&mut self, from: Offset) {
         while let Some(kept) = self.batches.pop_back_if(|k| k.last >= from) {
-            self.sub(kept.bytes.len());
+            self.sub(&kept);
         }
     }
 
@@ -122,7 +138,7 @@ impl Tail {
         let Some(kept) = self.batches.pop_front() else {
             return false;
         };
-        self.sub(kept.bytes.len());
+        self.sub(&kept);
         true
     }
 
@@ -131,14 +147,46 @@ impl Tail {
         self.budget.used.fetch_add(n, Ordering::Relaxed);
     }
 
-    fn sub(&mut self, n: usize) {
+    fn sub(&mut self, gone: &Kept) {
+        let n = gone.bytes.len();
         self.bytes -= n;
         self.budget.used.fetch_sub(n, Ordering::Relaxed);
+        if self.batches.is_empty() {
+            self.budget.logs.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Drop for Tail {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::log::tests::one;
+
+    #[test]
+    fn tails_of_many_logs_do_not_hold_on_to_what_their_batches_came_in() {
+        let budget = Arc::new(Budget::default());
+        let batch = one(0, 0, 0);
+        let header = Header::parse(&batch).unwrap();
+        let few: Vec<_> = (0..=SHARING_LOGS_MAX)
+            .map(|_| {
+                let mut tail = Tail::new(1 << 20, budget.clone());
+                tail.push(&header, batch.clone());
+                tail
+            })
+            .collect();
+        let frame = Bytes::copy_from_slice(&batch);
+        let mut another = Tail::new(1 << 20, budget.clone());
+        another.push(&header, frame.slice(..));
+        assert!(frame.is_unique());
+        drop((few, another));
+        assert_eq!(budget.logs.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.used_bytes(), 0);
     }
 }

@@ -37,6 +37,8 @@ impl Delivered {
         let path = directory.join(FILE);
         let temporary = path.with_extension("tmp");
         let write = || {
+            // Of a log without records there may be nothing yet.
+            fs::create_dir_all(directory)?;
             let mut file = File::create(&temporary)?;
             file.write_all(format!("{} {}\n", self.delay_ms, self.upto).as_bytes())?;
             file.sync_all()?;

@@ -13,8 +13,10 @@ def differences(data: pathlib.Path) -> tuple[list[str], int]:
     for log in sorted(data.glob("broker-*/partitions/*/*.log")):
         replicas[log.parent.name][log.relative_to(data).parts[0]].append(log)
     wrong = []
+    # Every broker has a replica of everything; one that has no file has no record.
+    brokers = [directory.name for directory in data.glob("broker-*") if directory.is_dir()]
     for partition, by_broker in replicas.items():
-        digests = {broker: digest(logs) for broker, logs in by_broker.items()}
+        digests = {broker: digest(by_broker[broker]) for broker in brokers}
         if len(set(digests.values())) > 1:
             sizes = {broker: size for broker, (_, size) in digests.items()}
             wrong.append(f"replicas of {partition} differ: bytes {sizes}")

@@ -25,6 +25,9 @@ impl Log {
     pub fn append(&mut self, batches: &[Bytes]) -> Result<(), Error> {
         self.check_poison()?;
         let headers = self.check(batches)?;
+        if !headers.is_empty() {
+            self.active.make()?;
+        }
         let before = self.end_offset();
         self.append_checked(&headers, batches).inspect_err(|_| {
             // A part may lie in an earlier segment. When even that cannot be undone, stop.

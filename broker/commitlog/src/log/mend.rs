@@ -30,7 +30,8 @@ impl Log {
         let from = self.reader.synced_offset();
         let segments = self.shared().snapshot();
         let first = segments.partition_point(|s| s.base <= from);
-        for segment in segments.iter().skip(first.saturating_sub(1)) {
+        let made = segments.iter().filter(|segment| segment.is_made());
+        for segment in made.skip(first.saturating_sub(1)) {
             // What a failed write has left behind the last batch.
             segment
                 .file()?

@@ -60,6 +60,7 @@ impl Log {
     /// [`Error::Io`], [`Error::Poisoned`].
     pub fn reset_to(&mut self, offset: Offset) -> Result<(), Error> {
         self.check_poison()?;
+        self.active.make()?;
         self.lower_compacted_to(Offset(0))?;
         self.lower_recovery_point(Offset(0))?;
         self.lock_tail().clear();

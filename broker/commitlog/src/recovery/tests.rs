@@ -368,3 +368,29 @@ fn start_after_a_crash_reads_from_where_the_indexes_were_synced_and_finds_all() 
         assert_eq!(newest.header.base_offset, Offset(20), "image {i}");
     }
 }
+
+#[test]
+fn log_without_records_has_no_files_and_comes_back_empty() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("log");
+    for _ in 0..2 {
+        let (mut log, _) = Log::open(&dir, Config::default()).unwrap();
+        assert!(log.begin_sync().unwrap().is_none());
+        assert!(!log.roll_if_due(i64::MAX).unwrap());
+        assert_eq!(log.apply_retention(i64::MAX, Offset(0)).unwrap(), None);
+        assert_eq!(log.read(Offset(0), 1).unwrap().len(), 0);
+        assert_eq!(log.begin_scrub().run(|_| true).unwrap(), []);
+        assert_eq!(log.end_offset(), Offset(0));
+        log.close().unwrap();
+        assert!(!dir.exists());
+    }
+    let (mut log, _) = Log::open(&dir, Config::default()).unwrap();
+    log.reset_to(Offset(7)).unwrap();
+    log.append(&[one(7, 0, 1)]).unwrap();
+    log.close().unwrap();
+    let (log, _) = Log::open(&dir, Config::default()).unwrap();
+    assert_eq!(
+        (log.start_offset(), log.end_offset()),
+        (Offset(7), Offset(8))
+    );
+}

@@ -369,7 +369,10 @@ impl Hosted {
         let moved = std::fs::rename(&present, &directory);
         drop(self);
         let removed = moved.and_then(|()| std::fs::remove_dir_all(&directory));
-        if let Err(error) = removed {
+        // One that never had a record has no files.
+        if let Err(error) = removed
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
             tracing::error!(directory = %directory.display(), %error, "files of a replica are left");
         }
     }
@@ -394,7 +397,8 @@ impl Hosted {
     }
 }
 
-/// Whether the disk of that directory takes more.
+/// Whether the disk of that directory, or where it shall be, takes more.
 pub(super) fn has_room(directory: &std::path::Path) -> bool {
-    Disk::holding(directory).is_ok_and(|disk| disk.free_bytes >= ROOM_BYTES_MIN)
+    let there = directory.ancestors().find(|path| path.exists());
+    Disk::holding(there.unwrap_or(directory)).is_ok_and(|disk| disk.free_bytes >= ROOM_BYTES_MIN)
 }

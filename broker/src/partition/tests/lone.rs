@@ -228,6 +228,7 @@ pub(super) fn compressed(plain: &Bytes) -> Bytes {
 async fn a_log_that_cannot_be_opened_leaves_the_directory_unclean() {
     let mut cluster = Cluster::start(1).await;
     let partition = cluster.topic(&[1], &[]).await;
+    put(&cluster.handle(1, partition), "v").await;
     assert!(cluster.stop(1).await, "all is well");
     let segment = segment_of(cluster.directory(1), partition);
     let log = segment.parent().unwrap();
