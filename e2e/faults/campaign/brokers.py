@@ -15,6 +15,8 @@ import uuid
 KAFKA, AMQP, ADMIN, PEER = 9092, 5672, 9644, 7644
 USER, PASSWORD = "campaign", "campaign"
 START_S = 30
+# Every closed segment is read again so often.
+SCRUB_S = 10
 STOP_S = 40
 
 
@@ -113,7 +115,8 @@ class Brokers:
                 f"log.dirs={self.data(broker)}", f"controller.quorum.voters={voters}",
                 f"default.replication.factor={self.count}", f"offsets.topic.replication.factor={self.count}",
                 "min.insync.replicas=2", f"millrace.amqp.users.file={users}",
-                f"millrace.queue.memory.bytes={256 << 20}", ""]))
+                f"millrace.queue.memory.bytes={256 << 20}", f"millrace.log.scrub.interval.ms={SCRUB_S * 1000}",
+                f"log.retention.check.interval.ms={SCRUB_S * 1000}", ""]))
 
     def data(self, broker: int) -> pathlib.Path:
         return self.directory / "data" / f"broker-{broker}"
@@ -182,9 +185,19 @@ class Brokers:
 
     def described(self) -> dict | None:
         """The cluster as the first broker that answers has it."""
+        return self.asked("cluster")
+
+    def topic_id(self, topic: str) -> str:
+        found: list = []
+        wait_for(f"somebody knows the topic {topic}", START_S,
+                 lambda: found.append(self.asked(f"topics/{topic}")) or found[-1])
+        return found[-1]["id"]
+
+    def asked(self, path: str) -> dict | None:
+        """What the first broker that answers says there."""
         for address in self.network.addresses:
             try:
-                with urllib.request.urlopen(f"http://{address}:{ADMIN}/v1/cluster", timeout=2) as answer:
+                with urllib.request.urlopen(f"http://{address}:{ADMIN}/v1/{path}", timeout=2) as answer:
                     return json.load(answer)
             except (OSError, ValueError):
                 continue

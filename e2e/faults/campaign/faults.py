@@ -7,8 +7,9 @@ import time
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 
-from brokers import Brokers, Failure, wait_for
-from load import TOPIC, Client, Producing, Publishing
+import replicas
+from brokers import SCRUB_S, Brokers, Failure, wait_for
+from load import SEGMENT_S, TOPIC, Client, Producing, Publishing
 
 
 class Faults:
@@ -91,7 +92,24 @@ class Faults:
         everybody = range(self.brokers.count)
         self.during(lambda: [self.brokers.network.drop(a, b, of_hundred=10) for a in everybody for b in everybody if a != b])
 
+    def flip_leader(self):
+        self.flip(self.leader())
+
+    def flip_follower(self):
+        self.flip(self.other(self.leader()))
+
     # How it is done.
+
+    def flip(self, broker: int) -> None:
+        """The disk changes a byte of a closed segment. The broker finds it by itself, and has it from another again."""
+        data, topic_id = self.brokers.directory / "data", self.brokers.topic_id(TOPIC)
+        closed: list = []
+        wait_for("a segment is closed", self.heal_s + SEGMENT_S,
+                 lambda: closed.extend(replicas.closed_segments(data, broker, topic_id)) or closed)
+        segment = self.dice.choice(closed)
+        whole = replicas.flip(segment, self.dice)
+        wait_for(f"{segment.parent.name}/{segment.name} of broker {broker} is whole again", self.heal_s + SCRUB_S,
+                 lambda: segment.read_bytes() == whole)
 
     def pause(self, broker: int) -> None:
         try:
@@ -169,5 +187,5 @@ class Faults:
         return [error for client in self.clients for error in client.fatal]
 
 
-EVERY = [name for name in vars(Faults) if name.startswith(("kill_", "pause_", "isolate_", "deaf_", "mute_", "cut_"))]
+EVERY = [name for name in vars(Faults) if name.startswith(("kill_", "pause_", "isolate_", "deaf_", "mute_", "cut_", "flip_"))]
 EVERY += ["bridge", "lossy"]

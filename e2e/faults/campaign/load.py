@@ -13,6 +13,8 @@ from history import History
 
 TOPIC = "campaign"
 PARTITIONS = 6
+# A segment is closed after so long: what lies in one that is open is in memory, too.
+SEGMENT_S = 10
 PRODUCERS = 3
 READERS = 2
 QUEUES = ("quorum", "classic")

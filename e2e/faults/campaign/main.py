@@ -2,13 +2,14 @@
 
 Runs three brokers, each in a network of its own; idempotent producers, readers, and publishers with confirms on a quorum and
 a classic queue, which write down what they do and see. Meanwhile brokers are killed (SIGKILL), stopped (SIGSTOP) and cut off
-from each other in one direction or both. In the end everything is killed once more, started, and read back. Fails when
+from each other in one direction or both, and their disks change bits. In the end everything is killed once more, started,
+and read back. Fails when
 
 - the history breaks one of the checker's rules: an acknowledged record is lost, moved, twice or out of order, two clients
   saw different records at one offset, a reader skipped or went back, a confirmed message does not come out of its queue,
 - replicas differ in a byte,
 - the cluster does not serve while a minority is faulty, or again within --heal seconds of a fault,
-- a broker does not start by itself from what its death left."""
+- a broker does not start by itself from what its death left, or does not find and mend what its disk changed."""
 
 import argparse
 import os
@@ -28,13 +29,14 @@ import faults
 import replicas
 from brokers import Brokers, Failure, wait_for
 from history import History
-from load import (DELIVERY_TIMEOUT_S, PARTITIONS, PRODUCERS, QUEUES, READERS, TOPIC, Observing, Producing, Publishing,
-                  Reading, drain, read_to_the_end)
+from load import (DELIVERY_TIMEOUT_S, PARTITIONS, PRODUCERS, QUEUES, READERS, SEGMENT_S, TOPIC, Observing, Producing,
+                  Publishing, Reading, drain, read_to_the_end)
 
 
 def prepare(brokers: Brokers) -> None:
     admin = AdminClient({"bootstrap.servers": brokers.bootstrap()})
-    new = NewTopic(TOPIC, PARTITIONS, brokers.count, config={"min.insync.replicas": "2"})
+    config = {"min.insync.replicas": "2", "segment.ms": str(SEGMENT_S * 1000)}
+    new = NewTopic(TOPIC, PARTITIONS, brokers.count, config=config)
     admin.create_topics([new])[TOPIC].result(20)
     connection = pika.BlockingConnection(pika.URLParameters(brokers.amqp(0)))
     for queue in QUEUES:

@@ -1,10 +1,13 @@
-"""The same bytes in every replica's log, wherever its segments begin."""
+"""The same bytes in every replica's log, wherever its segments begin; and a byte that a disk has changed."""
 
 import collections
 import hashlib
 import pathlib
+import random
 
 CHUNK = 1 << 20
+# Of a batch: its base offset and length, and what its checksum does not cover.
+LENGTH_AT, LENGTH_BYTES, UNCHECKED_BYTES = 8, 4, 21
 
 
 def differences(data: pathlib.Path) -> tuple[list[str], int]:
@@ -31,3 +34,28 @@ def digest(logs: list[pathlib.Path]) -> tuple[str, int]:
                 seen.update(piece)
                 size += len(piece)
     return seen.hexdigest(), size
+
+
+def closed_segments(data: pathlib.Path, broker: int, topic_id: str) -> list[pathlib.Path]:
+    """Segments of the topic on that broker that are written to no more."""
+    found = []
+    for partition in data.glob(f"broker-{broker}/partitions/{topic_id}-*"):
+        segments = sorted(partition.glob("*.log"))
+        found += [s for s in segments[:-1] if s.stat().st_size]
+    return found
+
+
+def flip(segment: pathlib.Path, dice: random.Random) -> bytes:
+    """Changes one byte that a checksum covers, of any batch; gives what the file was before."""
+    whole = segment.read_bytes()
+    batches, at = [], 0
+    while at + LENGTH_AT + LENGTH_BYTES <= len(whole):
+        size = LENGTH_AT + LENGTH_BYTES + int.from_bytes(whole[at + LENGTH_AT:at + LENGTH_AT + LENGTH_BYTES], "big")
+        batches.append((at, size))
+        at += size
+    at, size = dice.choice(batches)
+    place = at + dice.randrange(UNCHECKED_BYTES, size)
+    with open(segment, "r+b") as f:
+        f.seek(place)
+        f.write(bytes([whole[place] ^ 1 << dice.randrange(8)]))
+    return whole
