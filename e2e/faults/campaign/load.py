@@ -1,6 +1,7 @@
 """The clients of a campaign: each writes down in the history what it did and what it was told."""
 
 import collections
+import logging
 import random
 import threading
 import time
@@ -57,6 +58,16 @@ class Producing(Client):
     def measure(self) -> None:
         self.gap = [0.0] * PARTITIONS
 
+    def logger(self) -> logging.Logger:
+        """What the client library says of its errors and its state as a producer, beside the brokers' logs."""
+        logger = logging.getLogger(f"producer-{self.id}")
+        logger.propagate = False
+        logger.setLevel(logging.DEBUG)
+        file = logging.FileHandler(self.brokers.directory / f"producer-{self.id}.log")
+        file.setFormatter(logging.Formatter("%(asctime)s.%(msecs)03d %(message)s", "%H:%M:%S"))
+        logger.addHandler(file)
+        return logger
+
     def answered(self, number: int):
         def answer(error, message) -> None:
             p = message.partition()
@@ -74,10 +85,10 @@ class Producing(Client):
     def work(self) -> None:
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.brokers.bootstrap(), "enable.idempotence": True, "acks": "all", "linger.ms": 2,
-            "delivery.timeout.ms": DELIVERY_TIMEOUT_S * 1000, "log_level": 0, "reconnect.backoff.max.ms": 500,
+            "delivery.timeout.ms": DELIVERY_TIMEOUT_S * 1000, "debug": "eos", "reconnect.backoff.max.ms": 500,
             # A broker that hangs does not hang up: give up on what it was sent.
             "socket.timeout.ms": 1000, "request.timeout.ms": 1000,
-            "error_cb": lambda e: self.fatal.append(str(e)) if e.fatal() else None})
+            "error_cb": lambda e: self.fatal.append(str(e)) if e.fatal() else None}, logger=self.logger())
         began = time.monotonic()
         while not self.ended.is_set():
             due = min(int((time.monotonic() - began) * self.rate) - self.sent, IN_FLIGHT_MAX - len(producer))
