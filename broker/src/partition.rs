@@ -88,7 +88,8 @@ pub struct Partitions {
     roster: Roster,
     tuner: Tuner,
     drivers: Vec<Mailbox>,
-    following: Mutex<Option<JoinHandle<()>>>,
+    /// What keeps up with the image and with the peers.
+    following: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Opens what the metadata image names and keeps up with it. Must be called inside a runtime.
@@ -115,6 +116,7 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     let metrics = metrics::Metrics::default();
     metrics.register(&telemetry, &roster, &metadata, directory.clone());
     let this = mesh.this_broker();
+    let alive = mesh.alive();
     let throttles = Arc::new(peers::Throttles::new(config.throttle_window_seconds));
     let sessions = peers::Sessions::new(this, &config, roster.clone(), throttles.clone());
     mesh.serve(Service::Replica, Arc::new(sessions.clone()));
@@ -185,12 +187,15 @@ pub fn start(parts: Parts) -> std::io::Result<Partitions> {
     };
     // Told before anything can stop it: a log that no driver heard of would count as closed.
     follower.follow(&image);
-    let following = runtime.spawn(follower.run(metadata.watch()));
+    let following = vec![
+        runtime.spawn(follower.run(metadata.watch())),
+        runtime.spawn(driver::watch_peers(alive, drivers.clone())),
+    ];
     Ok(Partitions {
         roster,
         tuner,
         drivers,
-        following: Mutex::new(Some(following)),
+        following: Mutex::new(following),
     })
 }
 
@@ -208,7 +213,7 @@ impl Partitions {
     /// directory may be marked clean only when this says true: otherwise a log is to be read through
     /// at the next start.
     pub async fn stop(&self) -> bool {
-        if let Some(following) = self.following.lock().take() {
+        for following in self.following.lock().drain(..) {
             following.abort();
         }
         let mut closed = Vec::with_capacity(self.drivers.len());

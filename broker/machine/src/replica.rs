@@ -28,6 +28,9 @@ pub mod producers;
 mod tests;
 mod waiting;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use model::{BrokerId, Epoch, Offset};
 
 use failing::Failing;
@@ -127,6 +130,8 @@ pub struct Replica {
     missed: Missed,
     /// The log takes nothing more.
     failing: Option<Failing>,
+    /// Brokers that this one heard and hears no more.
+    unheard: Arc<BTreeSet<BrokerId>>,
 }
 
 #[derive(Debug)]
@@ -181,6 +186,7 @@ impl Replica {
             producers,
             missed: Missed::default(),
             failing: None,
+            unheard: Arc::default(),
         }
     }
 
@@ -381,6 +387,14 @@ impl Replica {
         {
             leading.followers.report(from, at, end, now_ms);
         }
+        self.settle(now_ms)
+    }
+
+    /// Which brokers this one heard and hears no more. A follower among them leaves the in-sync set as soon as
+    /// it lacks a record, if enough remain: the quorum does not fence it while it hears it itself, and after
+    /// `replica.lag.time.max.ms` the clients have given up.
+    pub fn lost(&mut self, unheard: Arc<BTreeSet<BrokerId>>, now_ms: i64) -> Vec<Effect> {
+        self.unheard = unheard;
         self.settle(now_ms)
     }
 

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -269,6 +270,12 @@ impl Local {
             return Vec::new();
         }
         let effects = self.machine.position_of(from, at, now_ms);
+        effects.into_iter().map(Effect::from).collect()
+    }
+
+    /// As [`Replica::lost`].
+    pub fn lost(&mut self, unheard: Arc<BTreeSet<BrokerId>>, now_ms: i64) -> Vec<Effect> {
+        let effects = self.machine.lost(unheard, now_ms);
         effects.into_iter().map(Effect::from).collect()
     }
 

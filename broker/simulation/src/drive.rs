@@ -226,6 +226,12 @@ impl World {
                 self.act(n, partition, effects);
                 Some(partition)
             }
+            Job::Lost { partition, unheard } => {
+                let hosted = self.nodes[n].hosted.get_mut(&partition)?;
+                let effects = hosted.local.lost(unheard, now_ms);
+                self.act(n, partition, effects);
+                Some(partition)
+            }
             Job::Fetched {
                 partition,
                 leader,

@@ -1,13 +1,16 @@
 //! What happens, and when.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use commitlog::SyncTask;
 use machine::{
     metadata::{command::Reply, submission::Submission},
     replica::{Ack, Membership, Position, Refusal},
 };
-use model::{Epoch, Offset, TopicPartition, batch::Batch};
+use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
 use replica::{Answer, Proposal, Standing};
 
 /// A node, by its place: broker `n + 1`.
@@ -75,6 +78,10 @@ pub(crate) enum Job {
         from: NodeId,
         epoch: Epoch,
         position: Position,
+    },
+    Lost {
+        partition: TopicPartition,
+        unheard: Arc<BTreeSet<BrokerId>>,
     },
     Fetched {
         partition: TopicPartition,

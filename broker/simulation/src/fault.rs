@@ -5,6 +5,8 @@
 //! nothing else has gone wrong for as long as it takes to have everything on disk, and nothing else
 //! does until the cluster knows. The same holds for a disk that is replaced.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use machine::metadata::image::Partition;
 use model::Offset;
 
@@ -234,8 +236,24 @@ impl World {
             self.cut.push((from, to));
             self.later(after, Event::Mend(Wound::Link(from, to)));
         }
+        self.tell_whom_nobody_hears();
         if all && self.plan.dice.chance(700) {
             self.cut_quorum(n);
+        }
+    }
+
+    /// Every broker is told whom it hears no more; for the machines it makes no difference how soon.
+    fn tell_whom_nobody_hears(&mut self) {
+        for n in 0..self.nodes.len() {
+            let unheard = (0..self.nodes.len())
+                .filter(|m| self.cut.contains(&(*m, n)) || self.cut.contains(&(n, *m)))
+                .map(|m| self.nodes[m].broker());
+            let unheard = Arc::new(unheard.collect::<BTreeSet<_>>());
+            let partitions: Vec<_> = self.nodes[n].hosted.keys().copied().collect();
+            for partition in partitions {
+                let unheard = unheard.clone();
+                self.job(n, Job::Lost { partition, unheard });
+            }
         }
     }
 
@@ -264,6 +282,7 @@ impl World {
                 if let Some(at) = self.cut.iter().position(|l| *l == (from, to)) {
                     self.cut.swap_remove(at);
                 }
+                self.tell_whom_nobody_hears();
             }
             Wound::Quorum(n) => {
                 if let Some(at) = self.cut_from_quorum.iter().position(|m| *m == n) {

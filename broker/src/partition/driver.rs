@@ -10,6 +10,7 @@ mod closing;
 mod compacting;
 mod hosted;
 mod joining;
+mod lost;
 mod offline;
 mod open;
 mod repair;
@@ -28,6 +29,8 @@ use model::{BrokerId, Epoch, Offset, TopicPartition, batch::Batch};
 use parking_lot::{Condvar, Mutex};
 use replica::Answer;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+pub(super) use lost::watch as watch_peers;
 
 use hosted::Hosted;
 use offline::Offline;
@@ -89,6 +92,8 @@ pub(super) enum Job {
         epoch: Epoch,
         position: Position,
     },
+    /// Brokers that this one heard and hears no more: all of them.
+    Lost { unheard: Arc<BTreeSet<BrokerId>> },
     /// Tell the leader anew where this follower stands.
     Report { partition: TopicPartition },
     /// A leader's answer to this follower.
@@ -195,6 +200,8 @@ struct Driver {
     offline: HashMap<TopicPartition, Offline>,
     /// When a partition wants to look at the clock, earliest first.
     deadlines: BTreeSet<(i64, TopicPartition)>,
+    /// Brokers that this one heard and hears no more.
+    unheard: Arc<BTreeSet<BrokerId>>,
     /// Partitions touched since the last write.
     touched: BTreeSet<TopicPartition>,
     /// When to write down high watermarks that have moved.
@@ -267,6 +274,7 @@ pub(super) fn start(context: Arc<Context>, mailbox: Mailbox, number: usize) -> s
         hosted: HashMap::new(),
         offline: HashMap::new(),
         deadlines: BTreeSet::new(),
+        unheard: Arc::default(),
         touched: BTreeSet::new(),
         watermarks_at_ms: i64::MAX,
         opened_all: true,
@@ -350,6 +358,7 @@ impl Driver {
             } => self.with(partition, |hosted| {
                 hosted.follower_at(from, epoch, position, now_ms);
             }),
+            Job::Lost { unheard } => self.lost(unheard, now_ms),
             Job::Report { partition } => self.with(partition, |hosted| hosted.report()),
             Job::Fetched {
                 partition,
@@ -436,8 +445,10 @@ impl Driver {
                 }
             }
         }
+        let unheard = self.unheard.clone();
         self.with(partition, |hosted| {
-            hosted.assign(membership, settings, now_ms)
+            hosted.lost(unheard, now_ms);
+            hosted.assign(membership, settings, now_ms);
         });
         self.context.roster.changed();
     }

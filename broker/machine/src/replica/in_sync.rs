@@ -74,8 +74,8 @@ impl Replica {
         let due = leading.followers.iter().filter_map(|(b, f)| {
             if agreed.contains(&b) {
                 let behind = !f.has_all(self.ends.end);
-                let leaves_ms = f.caught_up_ms.saturating_add(self.rules.lag_max_ms) + 1;
-                behind.then_some(leaves_ms)
+                let late_ms = f.caught_up_ms.saturating_add(self.rules.lag_max_ms) + 1;
+                behind.then(|| if self.is_done_without(b) { 0 } else { late_ms })
             } else {
                 self.may_join(leading, f.at.map(|a| a.held)).then_some(0)
             }
@@ -93,7 +93,16 @@ impl Replica {
             return true;
         }
         !follower.has_all(self.ends.end)
-            && now_ms.saturating_sub(follower.caught_up_ms) > self.rules.lag_max_ms
+            && (now_ms.saturating_sub(follower.caught_up_ms) > self.rules.lag_max_ms
+                || self.is_done_without(member))
+    }
+
+    /// It is not heard any more, and those that are suffice. With fewer nothing could be acknowledged anyway,
+    /// and it may come back.
+    fn is_done_without(&self, member: BrokerId) -> bool {
+        let in_sync = self.membership.in_sync.iter();
+        self.unheard.contains(&member)
+            && in_sync.filter(|b| !self.unheard.contains(b)).count() >= self.required()
     }
 
     /// A follower joins when it holds all that is committed and all that this leader took over.

@@ -333,3 +333,44 @@ fn member_that_has_just_joined_has_as_long_as_every_other_to_catch_up() {
     let effects = replica.tick(now_ms + LAG_MS + 1);
     assert_eq!(effects, [proposal(0, 1, &[1])]);
 }
+
+fn lost(r: &mut Replica, unheard: &[i32], now_ms: i64) -> Vec<Effect> {
+    r.lost(Arc::new(ids(unheard).into_iter().collect()), now_ms)
+}
+
+#[test]
+fn follower_whose_connection_is_lost_leaves_with_the_first_record_it_lacks() {
+    let mut r = leader(2, &[1, 2, 3]);
+    for follower in [2, 3] {
+        r.position_of(BrokerId(follower), at(0), 1);
+    }
+    assert_eq!(lost(&mut r, &[2], 2), [], "an idle one lacks nothing");
+    assert_eq!(r.next_deadline(), None);
+    assert_eq!(append(&mut r, &[10], 1, 3), [proposal(0, 0, &[1, 3])]);
+    assert_eq!(r.position_of(BrokerId(3), at(1), 4), []);
+    assert_eq!(r.assign(membership(0, 1, &[1, 3]), 5), [done(10)]);
+}
+
+#[test]
+fn lost_follower_stays_when_too_few_would_remain() {
+    let mut r = leader(2, &[1, 2, 3]);
+    for follower in [2, 3] {
+        r.position_of(BrokerId(follower), at(0), 1);
+    }
+    append(&mut r, &[10], 1, 2);
+    assert_eq!(lost(&mut r, &[2, 3], 3), []);
+    assert_eq!(r.next_deadline(), Some(1002), "of the append");
+    // One of them is back: now enough remain.
+    assert_eq!(lost(&mut r, &[2], 4), [proposal(0, 0, &[1, 3])]);
+}
+
+#[test]
+fn lost_follower_that_is_back_stays() {
+    let mut r = leader(2, &[1, 2, 3]);
+    for follower in [2, 3] {
+        r.position_of(BrokerId(follower), at(0), 1);
+    }
+    assert_eq!(lost(&mut r, &[2], 2), []);
+    assert_eq!(lost(&mut r, &[], 3), []);
+    assert_eq!(append(&mut r, &[10], 1, 4), []);
+}
