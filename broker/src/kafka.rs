@@ -20,6 +20,7 @@ mod dispatch;
 mod elect_leaders;
 mod epochs;
 mod error_code;
+mod features;
 mod fetch;
 mod find_coordinator;
 mod groups;

@@ -21,24 +21,29 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::clock::wall_ms;
 use crate::config::Voter;
 use crate::peer::{Mesh, Service};
 use crate::raft::{Group, GroupId, Groups, Members, ProposeError};
 use forwarding::{Answer, Forwarded};
+use quorum::{Question, Quorum, Told};
 use replica::Replica;
 use submissions::Submissions;
 
 mod config;
 mod contact;
+mod followers;
 mod forwarding;
 mod liveness;
 mod neighbours;
+mod quorum;
 mod registration;
 mod replica;
 mod submissions;
 
 pub use config::Config;
 pub use contact::Contact;
+pub use quorum::{Member, QuorumStatus};
 pub use registration::{Registration, Superseded};
 
 /// How long a command is offered before the quorum counts as unavailable.
@@ -56,18 +61,6 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the metadata quorum is not available")]
 pub struct Unavailable;
-
-/// State of the metadata quorum as this broker sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct QuorumStatus {
-    pub leader: Option<BrokerId>,
-    pub term: u64,
-    /// Last index in the log here, and last applied here.
-    pub last_index: u64,
-    pub applied: u64,
-    pub voters: Vec<BrokerId>,
-    pub learners: Vec<BrokerId>,
-}
 
 /// Handle to the metadata of the cluster. Cheap to clone.
 #[derive(Clone)]
@@ -93,6 +86,7 @@ enum Keeper {
         group: Group,
         mesh: Mesh,
         voters: Vec<BrokerId>,
+        quorum: Quorum,
     },
 }
 
@@ -131,6 +125,7 @@ impl Handle {
         let group = groups
             .start_group(GroupId::METADATA, members, replica)
             .await?;
+        let quorum = Quorum::new(mesh.this_broker(), group.clone(), mesh.alive());
         let handle = Self(Arc::new(Inner {
             this: mesh.this_broker(),
             image,
@@ -138,11 +133,14 @@ impl Handle {
                 group: group.clone(),
                 mesh: mesh.clone(),
                 voters: ids,
+                quorum: quorum.clone(),
             },
             submissions: Submissions::new(mesh.this_broker()),
         }));
         let forwarded = Forwarded::new(group.clone(), mesh.alive());
         mesh.serve(Service::Metadata, Arc::new(forwarded));
+        mesh.serve(Service::Quorum, Arc::new(quorum.clone()));
+        tokio::spawn(quorum.watch());
         tokio::spawn(neighbours::follow(
             handle.watch(),
             voters.to_vec(),
@@ -187,6 +185,9 @@ impl Handle {
     }
 
     async fn settle(&self, command: Command, through: Through) -> Result<Reply, Unavailable> {
+        if let Err(refusal) = self.0.image.borrow().admits(&command) {
+            return Ok(Reply::Refused(refusal));
+        }
         let deadline = Instant::now() + SUBMIT_TIMEOUT;
         self.await_brokers(&command).await?;
         let (index, reply) = match &self.0.keeper {
@@ -275,6 +276,7 @@ impl Handle {
             group,
             mesh,
             voters,
+            ..
         } = &self.0.keeper
         else {
             return None;
@@ -335,28 +337,32 @@ impl Handle {
         }
     }
 
-    pub fn quorum(&self) -> QuorumStatus {
+    /// State of the quorum, as its leader sees it.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when nobody is found in time who leads.
+    pub async fn quorum(&self) -> Result<QuorumStatus, Unavailable> {
         match &self.0.keeper {
             Keeper::Memory(_) => {
-                let applied = self.image().index;
-                QuorumStatus {
+                let log_end = self.image().index + 1;
+                let now_ms = wall_ms();
+                Ok(QuorumStatus {
                     leader: Some(self.0.this),
                     term: 1,
-                    last_index: applied,
-                    applied,
-                    voters: self.voters(),
-                    learners: Vec::new(),
-                }
+                    high_watermark: log_end,
+                    voters: vec![Member {
+                        id: self.0.this,
+                        log_end: Some(log_end),
+                        heard_ms: Some(now_ms),
+                        caught_up_ms: Some(now_ms),
+                    }],
+                    observers: Vec::new(),
+                })
             }
-            Keeper::Group { group, .. } => {
-                let status = group.status();
-                QuorumStatus {
-                    leader: status.leader,
-                    term: status.term,
-                    last_index: status.last_index,
-                    applied: status.applied,
-                    voters: status.voters,
-                    learners: status.learners,
+            Keeper::Group { mesh, quorum, .. } => {
+                match quorum.ask(mesh, Question::Describe).await? {
+                    Told::Status(status) => Ok(status),
+                    Told::Elsewhere => Err(Unavailable),
                 }
             }
         }

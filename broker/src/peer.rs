@@ -69,6 +69,8 @@ pub enum Service {
     Reply = 6,
     /// Batches that a damaged log asks of another replica.
     Refetch = 7,
+    /// What the leader of the metadata group is asked about its quorum.
+    Quorum = 8,
 }
 
 /// Why a peer did not answer. The request may have had its effect on `Timeout` and `Unreachable`.

@@ -12,6 +12,7 @@ mod broker;
 pub mod command;
 mod config;
 mod eligible;
+pub mod feature;
 pub mod image;
 mod partition;
 pub mod quota;
@@ -63,7 +64,12 @@ impl Image {
                 rack,
                 endpoints,
                 previous_epoch,
-            } => broker::register(self, id, (incarnation, previous_epoch), rack, endpoints),
+                levels,
+            } => {
+                feature::check(self, id, levels)?;
+                let life = (incarnation, previous_epoch);
+                broker::register(self, id, life, rack, endpoints, levels)
+            }
             Command::FenceBroker { id, epoch } => broker::fence(self, id, epoch),
             Command::UnfenceBroker { id, epoch } => broker::unfence(self, id, epoch),
             Command::DrainBroker { id, epoch } => broker::drain(self, id, epoch),
@@ -130,6 +136,10 @@ impl Image {
             )),
             Command::UnregisterBroker { id } => broker::unregister(self, id),
             Command::AdoptInSyncDefault { min } => eligible::adopt_default(self, min),
+            Command::FinalizeLevel {
+                level,
+                registrations,
+            } => feature::finalize(self, level, &registrations),
             command => topology::carry_out(self, command),
         }
     }

@@ -168,6 +168,7 @@ impl World {
                 rack: None,
                 endpoints: Vec::new(),
                 previous_epoch: None,
+                levels: machine::metadata::feature::Levels::BUILD,
             },
             Asked::Unfence => Command::UnfenceBroker {
                 id,

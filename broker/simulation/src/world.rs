@@ -123,6 +123,7 @@ impl World {
                 rack: None,
                 endpoints: Vec::new(),
                 previous_epoch: None,
+                levels: machine::metadata::feature::Levels::BUILD,
             });
             let Reply::Registered { epoch } = registered else {
                 unreachable!("{registered:?}")

@@ -63,6 +63,9 @@ impl From<Refusal> for Failure {
             Refusal::BrokerNotRegistered(_) => (ErrorCode::NotFound, None),
             Refusal::InUse(_) => (ErrorCode::InUse, None),
             Refusal::PermitHeld { .. } => (ErrorCode::PermitHeld, None),
+            Refusal::LevelTooLow { .. } | Refusal::LevelNotSupported { .. } => {
+                (ErrorCode::Invalid, None)
+            }
             // Somebody else was quicker; the same request may succeed now.
             Refusal::StaleBrokerEpoch
             | Refusal::FencedLeaderEpoch

@@ -71,6 +71,7 @@ async fn register(metadata: &metadata::Handle, id: i32) {
         rack: None,
         endpoints: Vec::new(),
         previous_epoch: None,
+        levels: machine::metadata::feature::Levels::BUILD,
     };
     let Ok(Reply::Registered { epoch }) = metadata.submit(command).await else {
         panic!("not registered");

@@ -85,6 +85,7 @@ impl Fixture {
             rack: None,
             endpoints: Vec::new(),
             previous_epoch: None,
+            levels: machine::metadata::feature::Levels::BUILD,
         };
         let reply = self.front.metadata.submit(register).await.unwrap();
         let Reply::Registered { epoch } = reply else {

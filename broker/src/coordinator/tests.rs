@@ -136,6 +136,7 @@ fn image() -> Image {
             rack: None,
             endpoints: Vec::new(),
             previous_epoch: None,
+            levels: machine::metadata::feature::Levels::BUILD,
         },
         0,
         1,

@@ -1,21 +1,10 @@
 //! `ApiVersions`: what this broker offers.
 
-use kafka_wire::messages::api_versions::SupportedFeatureKey;
-use kafka_wire::messages::api_versions::{ApiVersion, FinalizedFeatureKey, Request, Response};
-use kafka_wire::{ApiKey, ErrorCode, Str, Versions};
+use kafka_wire::messages::api_versions::{ApiVersion, Request, Response};
+use kafka_wire::{ApiKey, ErrorCode, Versions};
 
 use super::dispatch::{self, Answer, Call, Serve};
-
-/// Features whose level clients look at. `transaction.version` is missing on purpose: without it
-/// clients do not expect transactions of the second kind.
-const FEATURES: &[(&str, i16)] = &[
-    ("metadata.version", 33),
-    ("kraft.version", 1),
-    (ELIGIBLE, 1),
-];
-const ELIGIBLE: &str = "eligible.leader.replicas.version";
-/// KIP-584: lowest level of `metadata.version` that Kafka 4 can be set back to.
-const METADATA_VERSION_MIN: i16 = 7;
+use super::features;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(0, 5);
@@ -33,13 +22,9 @@ impl Serve for Request {
         Response {
             error_code: ErrorCode::None.code(),
             api_keys: dispatch::offered().map(|(key, v)| line(key, v)).collect(),
-            supported_features: FEATURES.iter().map(supported).collect(),
+            supported_features: features::supported(),
             finalized_features_epoch: i64::try_from(image.index).unwrap_or(i64::MAX),
-            finalized_features: FEATURES
-                .iter()
-                .filter(|(name, _)| *name != ELIGIBLE || image.keeps_eligible())
-                .map(finalized)
-                .collect(),
+            finalized_features: features::finalized(&image),
             ..Response::default()
         }
         .into()
@@ -81,29 +66,5 @@ fn line(key: ApiKey, versions: Versions) -> ApiVersion {
         api_key: key.code(),
         min_version: versions.min,
         max_version: versions.max,
-    }
-}
-
-fn supported((name, level): &(&'static str, i16)) -> SupportedFeatureKey {
-    SupportedFeatureKey {
-        name: Str::from_static(name),
-        min_version: lowest(name),
-        max_version: *level,
-    }
-}
-
-fn finalized((name, level): &(&'static str, i16)) -> FinalizedFeatureKey {
-    FinalizedFeatureKey {
-        name: Str::from_static(name),
-        max_version_level: *level,
-        min_version_level: lowest(name),
-    }
-}
-
-fn lowest(feature: &str) -> i16 {
-    if feature == "metadata.version" {
-        METADATA_VERSION_MIN
-    } else {
-        0
     }
 }

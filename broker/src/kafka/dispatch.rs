@@ -20,6 +20,7 @@ use kafka_wire::messages::{
     incremental_alter_configs, init_producer_id, join_group, leave_group, list_config_resources,
     list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
     offset_delete, offset_fetch, offset_for_leader_epoch, produce, sync_group, unregister_broker,
+    update_features,
 };
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
@@ -152,6 +153,7 @@ const TABLE: &[Entry] = &[
     Entry::of::<describe_client_quotas::Request>(),
     Entry::of::<alter_client_quotas::Request>(),
     Entry::of::<describe_quorum::Request>(),
+    Entry::of::<update_features::Request>(),
     Entry::of::<describe_cluster::Request>(),
     Entry::of::<unregister_broker::Request>(),
     Entry::of::<list_config_resources::Request>(),

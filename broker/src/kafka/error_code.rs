@@ -73,6 +73,9 @@ pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::StaleBrokerEpoch => ErrorCode::StaleBrokerEpoch,
         Refusal::NoReassignmentInProgress => ErrorCode::NoReassignmentInProgress,
         Refusal::BrokerNotRegistered(_) => ErrorCode::BrokerIdNotRegistered,
+        Refusal::LevelTooLow { .. } | Refusal::LevelNotSupported { .. } => {
+            ErrorCode::UnsupportedVersion
+        }
         // AMQP's own: no command of this front meets them.
         _ => ErrorCode::UnknownServerError,
     }

@@ -55,6 +55,7 @@ fn image(port: u16) -> Image {
         }],
         fenced: false,
         in_controlled_shutdown: false,
+        levels: machine::metadata::feature::Levels::BUILD,
     };
     image.brokers.insert(broker.id, Arc::new(broker));
     image

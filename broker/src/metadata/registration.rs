@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use machine::metadata::command::{Command, Refusal, Reply};
+use machine::metadata::feature::Levels;
 use machine::metadata::image::{Broker, Endpoint};
 use model::BrokerId;
 use tokio::time::sleep;
@@ -44,6 +45,7 @@ impl Registration {
                     rack: rack.clone(),
                     endpoints: endpoints.clone(),
                     previous_epoch,
+                    levels: Levels::BUILD,
                 })
                 .await;
             match reply {

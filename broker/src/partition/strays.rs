@@ -142,6 +142,7 @@ mod tests {
                 rack: None,
                 endpoints: Vec::new(),
                 previous_epoch: None,
+                levels: machine::metadata::feature::Levels::BUILD,
             };
             image.apply(register, 0, 0);
         }

@@ -105,6 +105,7 @@ impl Cluster {
             rack: None,
             endpoints: Vec::new(),
             previous_epoch: None,
+            levels: machine::metadata::feature::Levels::BUILD,
         };
         let Reply::Registered { epoch } = self.metadata.submit(registered).await.unwrap() else {
             panic!("not registered");

@@ -68,6 +68,7 @@ impl Service {
             5 => Self::Coordinator,
             6 => Self::Reply,
             7 => Self::Refetch,
+            8 => Self::Quorum,
             _ => return None,
         })
     }

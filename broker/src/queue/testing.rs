@@ -60,6 +60,7 @@ impl Broker {
             rack: None,
             endpoints: Vec::new(),
             previous_epoch: None,
+            levels: machine::metadata::feature::Levels::BUILD,
         };
         let reply = image.apply(register, 0, 1);
         let Reply::Registered { epoch } = reply else {

@@ -1,5 +1,6 @@
 //! One group as its users see it: proposals, who leads, how far it has come.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -68,7 +69,8 @@ pub struct Status {
     pub leader: Option<BrokerId>,
     pub term: u64,
     pub last_index: u64,
-    pub applied: u64,
+    /// Index of the last entry that is known here to be committed; `None` before the first.
+    pub committed: Option<u64>,
     pub voters: Vec<BrokerId>,
     pub learners: Vec<BrokerId>,
 }
@@ -179,7 +181,7 @@ impl Group {
             leader,
             term: seen.current_term,
             last_index: seen.last_log_index.unwrap_or(0),
-            applied: seen.last_applied.map_or(0, |id| id.index),
+            committed: seen.local_committed.map(|id| id.index),
             voters: membership.voter_ids().map(types::broker_id).collect(),
             learners: membership.learner_ids().map(types::broker_id).collect(),
         }
@@ -215,17 +217,18 @@ impl Group {
         }
     }
 
-    /// How far each member's log is known to agree with the leader's; empty unless this broker leads.
-    pub fn progress(&self) -> Vec<(BrokerId, u64)> {
+    /// Index up to which each member's log is known to agree with the leader's, this broker; `None` where
+    /// nothing is known. Empty unless this broker leads.
+    pub fn progress(&self) -> BTreeMap<BrokerId, Option<u64>> {
         let Some(Replicated { raft, .. }) = &self.replicated else {
-            return Vec::new();
+            return BTreeMap::new();
         };
         let metrics = raft.metrics();
         let seen = metrics.borrow_watched();
         seen.replication
             .iter()
             .flatten()
-            .map(|(node, matched)| (types::broker_id(*node), matched.map_or(0, |id| id.index)))
+            .map(|(node, matched)| (types::broker_id(*node), matched.map(|id| id.index)))
             .collect()
     }
 }

@@ -7,6 +7,7 @@ use model::BrokerId;
 use uuid::Uuid;
 
 use super::command::{Refusal, Reply};
+use super::feature::Levels;
 use super::image::{Broker, Endpoint, Image};
 use super::partition::{self, Keeps};
 
@@ -26,6 +27,7 @@ pub(super) fn register(
     (incarnation, previous_epoch): (Uuid, Option<i64>),
     rack: Option<String>,
     endpoints: Vec<Endpoint>,
+    levels: Levels,
 ) -> Result<Reply, Refusal> {
     if let Some(known) = image.brokers.get(&id)
         && known.incarnation != incarnation
@@ -53,6 +55,7 @@ pub(super) fn register(
             endpoints,
             fenced: true,
             in_controlled_shutdown: false,
+            levels,
         }),
     );
     partition::disown(

@@ -6,6 +6,7 @@ use model::{BrokerId, Epoch, TopicId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::feature::Levels;
 use super::image::{ConfigResource, Destination, Endpoint, ExchangeKind, RestartPermit};
 use super::quota;
 use crate::value::Table;
@@ -20,6 +21,9 @@ pub enum Command {
         /// Epoch of the life before this one, where that ended in order: with every log closed.
         #[serde(default)]
         previous_epoch: Option<i64>,
+        /// What the broker's build carries out.
+        #[serde(default)]
+        levels: Levels,
     },
     /// The leader of the group has seen no sign of life: out of every ISR, leaders moved.
     FenceBroker {
@@ -171,6 +175,12 @@ pub enum Command {
     AdoptInSyncDefault {
         min: usize,
     },
+    /// Raises the level of the log, see [`super::feature`]. Refused unless exactly these brokers are
+    /// registered, whose builds carry it out.
+    FinalizeLevel {
+        level: i16,
+        registrations: Vec<(BrokerId, i64)>,
+    },
 }
 
 /// What is to become of one partition.
@@ -263,4 +273,18 @@ pub enum Refusal {
     NoReassignmentInProgress,
     #[error("Broker ID {0} is not currently registered")]
     BrokerNotRegistered(BrokerId),
+    #[error(
+        "the command needs level {needed} of {name}, and the cluster is at {finalized}; when every broker has the new build, raise it with kafka-features upgrade --feature {name}={needed}",
+        name = super::feature::NAME
+    )]
+    LevelTooLow { needed: i16, finalized: i16 },
+    #[error(
+        "broker {broker} carries out the levels {min} to {max} of {name}, and the cluster is at {finalized}; start it with a build that knows that level",
+        name = super::feature::NAME, min = levels.min, max = levels.max
+    )]
+    LevelNotSupported {
+        broker: BrokerId,
+        levels: Levels,
+        finalized: i16,
+    },
 }

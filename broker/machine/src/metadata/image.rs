@@ -7,6 +7,7 @@ use model::{BrokerId, Epoch, ShardId, TopicId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::feature::{Level, Levels};
 use super::quota::Quotas;
 use super::submission::Answered;
 use crate::value::Table;
@@ -51,6 +52,9 @@ pub struct Image {
     /// Limits of clients, by who they are for and then by name. Without any nothing is counted.
     #[serde(default, with = "pairs")]
     pub quotas: Quotas,
+    /// Level of the commands that may be logged, see [`super::feature`].
+    #[serde(default, skip_serializing_if = "Level::is_first")]
+    pub level: Level,
 }
 
 /// Leave to restart one broker, granted to one holder at a time.
@@ -76,6 +80,9 @@ pub struct Broker {
     pub fenced: bool,
     /// Draining before a stop: gets no new leaderships.
     pub in_controlled_shutdown: bool,
+    /// What its build carries out.
+    #[serde(default)]
+    pub levels: Levels,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

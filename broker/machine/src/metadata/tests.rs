@@ -2,10 +2,12 @@ use model::{BrokerId, TopicId};
 use uuid::Uuid;
 
 use super::command::{Assignment, Command, Refusal, Reply};
+use super::feature::Levels;
 use super::image::{Image, Partition};
 
 mod brokers;
 mod eligible;
+mod feature;
 mod invariants;
 mod reassignment;
 mod submissions;
@@ -66,6 +68,7 @@ impl Cluster {
             rack: Some(rack.to_owned()),
             endpoints: Vec::new(),
             previous_epoch,
+            levels: Levels::BUILD,
         })
     }
 

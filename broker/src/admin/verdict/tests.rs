@@ -16,6 +16,7 @@ fn cluster(brokers: i32) -> Image {
                 rack: Some(format!("zone-{id}")),
                 endpoints: Vec::new(),
                 previous_epoch: None,
+                levels: machine::metadata::feature::Levels::BUILD,
             },
         );
         unfence(&mut image, id);

@@ -53,6 +53,7 @@ async fn an_unclean_election_is_held_where_nobody_leads_and_somebody_can() {
         rack: None,
         endpoints,
         previous_epoch: None,
+        levels: machine::metadata::feature::Levels::BUILD,
     };
     let Reply::Registered { epoch } = submit(&server, register).await else {
         panic!("not registered");

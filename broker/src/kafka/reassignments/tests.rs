@@ -29,6 +29,7 @@ async fn each_partition_is_answered_in_its_place_and_what_moves_is_listed() {
             rack: None,
             endpoints: Vec::new(),
             previous_epoch: None,
+            levels: machine::metadata::feature::Levels::BUILD,
         },
         Command::CreateTopic {
             name: "t".to_owned(),

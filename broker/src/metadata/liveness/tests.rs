@@ -16,6 +16,7 @@ fn steps(answers: bool, directory: u128, unclean_default: bool) -> Vec<Step> {
         rack: None,
         endpoints: Vec::new(),
         previous_epoch: None,
+        levels: machine::metadata::feature::Levels::BUILD,
     };
     let Reply::Registered { epoch } = image.apply(register, 0, 1) else {
         panic!("not registered");
