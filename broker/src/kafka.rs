@@ -33,6 +33,7 @@ mod offsets;
 mod produce;
 mod quorum;
 mod quotas;
+mod raft_voters;
 mod reassignments;
 mod replicas;
 mod topics;

@@ -40,11 +40,14 @@ mod quorum;
 mod registration;
 mod replica;
 mod submissions;
+mod voters;
 
 pub use config::Config;
 pub use contact::Contact;
 pub use quorum::{Member, QuorumStatus};
 pub use registration::{Registration, Superseded};
+pub(crate) use voters::directory_text;
+pub use voters::{VoterChange, VoterKey, VoterRefusal};
 
 /// How long a command is offered before the quorum counts as unavailable.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -83,10 +86,9 @@ enum Keeper {
     /// This process alone; the lock makes one command at a time.
     Memory(Mutex<()>),
     Group {
-        group: Group,
+        group: Box<Group>,
         mesh: Mesh,
-        voters: Vec<BrokerId>,
-        quorum: Quorum,
+        quorum: Box<Quorum>,
     },
 }
 
@@ -116,7 +118,7 @@ impl Handle {
         };
         let (image, _) = watch::channel(Arc::new(Image::genesis()));
         let members = Members {
-            voters: ids.clone(),
+            voters: ids,
             preferred,
             // Only the metadata could tell, and they are what would be lost.
             original: false,
@@ -125,15 +127,14 @@ impl Handle {
         let group = groups
             .start_group(GroupId::METADATA, members, replica)
             .await?;
-        let quorum = Quorum::new(mesh.this_broker(), group.clone(), mesh.alive());
+        let quorum = Quorum::new(group.clone(), mesh.clone(), image.subscribe());
         let handle = Self(Arc::new(Inner {
             this: mesh.this_broker(),
             image,
             keeper: Keeper::Group {
-                group: group.clone(),
+                group: Box::new(group.clone()),
                 mesh: mesh.clone(),
-                voters: ids,
-                quorum: quorum.clone(),
+                quorum: Box::new(quorum.clone()),
             },
             submissions: Submissions::new(mesh.this_broker()),
         }));
@@ -272,20 +273,17 @@ impl Handle {
     }
 
     async fn offer_once(&self, submission: Bytes, attempt: usize) -> Option<Bytes> {
-        let Keeper::Group {
-            group,
-            mesh,
-            voters,
-            ..
-        } = &self.0.keeper
-        else {
+        let Keeper::Group { group, mesh, .. } = &self.0.keeper else {
             return None;
         };
         let leader = *group.leader().borrow();
         // A broker that follows nobody yet asks the voters in turn.
         let target = match leader {
             Some(leader) => leader,
-            None => *voters.get(attempt % voters.len().max(1))?,
+            None => {
+                let voters = self.voters();
+                *voters.get(attempt % voters.len().max(1))?
+            }
         };
         let reply = if target == self.0.this {
             forwarding::propose(group, submission).await
@@ -324,16 +322,17 @@ impl Handle {
     pub fn contact(&self) -> Contact {
         match &self.0.keeper {
             Keeper::Memory(_) => Contact::alone(self.0.this),
-            Keeper::Group { mesh, voters, .. } => {
-                Contact::new(self.0.this, voters.clone(), mesh.alive())
+            Keeper::Group { group, mesh, .. } => {
+                Contact::new(self.0.this, group.voters(), mesh.alive())
             }
         }
     }
 
+    /// Who votes: as configured until the group tells.
     pub fn voters(&self) -> Vec<BrokerId> {
         match &self.0.keeper {
             Keeper::Memory(_) => vec![self.0.this],
-            Keeper::Group { voters, .. } => voters.clone(),
+            Keeper::Group { group, .. } => group.voters().borrow().clone(),
         }
     }
 
@@ -359,12 +358,27 @@ impl Handle {
                     observers: Vec::new(),
                 })
             }
-            Keeper::Group { mesh, quorum, .. } => {
-                match quorum.ask(mesh, Question::Describe).await? {
-                    Told::Status(status) => Ok(status),
-                    Told::Elsewhere => Err(Unavailable),
-                }
-            }
+            Keeper::Group { quorum, .. } => match quorum.ask(Question::Describe).await? {
+                Told::Status(status) => Ok(status),
+                Told::Elsewhere | Told::Changed(_) => Err(Unavailable),
+            },
+        }
+    }
+
+    /// Has the leader change the voters.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when nobody is found in time who leads; the change may be carried out later.
+    pub async fn change_voters(
+        &self,
+        change: VoterChange,
+    ) -> Result<Result<(), VoterRefusal>, Unavailable> {
+        match &self.0.keeper {
+            Keeper::Memory(_) => Err(Unavailable),
+            Keeper::Group { quorum, .. } => match quorum.ask(Question::Change(change)).await? {
+                Told::Changed(done) => Ok(done),
+                Told::Elsewhere | Told::Status(_) => Err(Unavailable),
+            },
         }
     }
 }

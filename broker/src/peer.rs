@@ -295,6 +295,20 @@ impl Mesh {
         self.link(broker).ok()?.incarnation()
     }
 
+    /// Where a peer is reached; `None` for this broker and for one that is no peer.
+    pub fn address(&self, of: BrokerId) -> Option<Address> {
+        let peers = self.0.peers.read();
+        Some(peers.get(&of)?.address.borrow().clone())
+    }
+
+    /// Reaches out to one more peer, until [`Mesh::set_peers`] leaves it out. One that is known stays as it is.
+    pub fn reach(&self, id: BrokerId, address: Address) {
+        let mut peers = self.0.peers.write();
+        if id != self.this_broker() && !peers.contains_key(&id) {
+            peers.insert(id, self.reach_out(id, address));
+        }
+    }
+
     fn link(&self, to: BrokerId) -> Result<Arc<Link>, Error> {
         self.0
             .peers

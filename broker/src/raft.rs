@@ -22,6 +22,7 @@ mod group;
 mod groups;
 mod halt;
 mod local;
+mod membership;
 mod network;
 mod proposer;
 mod rejoin;

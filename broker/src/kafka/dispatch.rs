@@ -12,15 +12,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kafka_wire::frame::{HeaderError, RequestHeader, encode_response_header};
 use kafka_wire::messages::{
-    alter_client_quotas, alter_configs, alter_partition_reassignments, alter_replica_log_dirs,
-    api_versions, create_acls, create_partitions, create_topics, delete_acls, delete_groups,
-    delete_records, delete_topics, describe_acls, describe_client_quotas, describe_cluster,
-    describe_configs, describe_groups, describe_log_dirs, describe_quorum,
-    describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
+    add_raft_voter, alter_client_quotas, alter_configs, alter_partition_reassignments,
+    alter_replica_log_dirs, api_versions, create_acls, create_partitions, create_topics,
+    delete_acls, delete_groups, delete_records, delete_topics, describe_acls,
+    describe_client_quotas, describe_cluster, describe_configs, describe_groups, describe_log_dirs,
+    describe_quorum, describe_topic_partitions, elect_leaders, fetch, find_coordinator, heartbeat,
     incremental_alter_configs, init_producer_id, join_group, leave_group, list_config_resources,
     list_groups, list_offsets, list_partition_reassignments, metadata, offset_commit,
-    offset_delete, offset_fetch, offset_for_leader_epoch, produce, sync_group, unregister_broker,
-    update_features,
+    offset_delete, offset_fetch, offset_for_leader_epoch, produce, remove_raft_voter, sync_group,
+    unregister_broker, update_features,
 };
 use kafka_wire::{ApiKey, DecodeError, Message, Reader, Request, Str, Versions, Writer};
 
@@ -157,6 +157,8 @@ const TABLE: &[Entry] = &[
     Entry::of::<describe_cluster::Request>(),
     Entry::of::<unregister_broker::Request>(),
     Entry::of::<list_config_resources::Request>(),
+    Entry::of::<add_raft_voter::Request>(),
+    Entry::of::<remove_raft_voter::Request>(),
     Entry::of::<describe_topic_partitions::Request>(),
 ];
 

@@ -6,7 +6,7 @@ use machine::group;
 use machine::metadata::command::Refusal;
 
 use crate::coordinator;
-use crate::metadata::Unavailable;
+use crate::metadata::{Unavailable, VoterRefusal};
 use crate::partition::{AppendError, DeleteError, ReadError};
 
 pub(crate) fn append(error: &AppendError) -> ErrorCode {
@@ -78,6 +78,16 @@ pub(crate) fn refusal(refusal: &Refusal) -> ErrorCode {
         }
         // AMQP's own: no command of this front meets them.
         _ => ErrorCode::UnknownServerError,
+    }
+}
+
+/// Kafka's, where it has the case.
+pub(crate) fn voter(refusal: &VoterRefusal) -> ErrorCode {
+    match refusal {
+        VoterRefusal::Duplicate(..) => ErrorCode::DuplicateVoter,
+        VoterRefusal::NotFound(..) => ErrorCode::VoterNotFound,
+        VoterRefusal::Unknown(_) | VoterRefusal::NoCandidate(_) => ErrorCode::InvalidRequest,
+        VoterRefusal::TimedOut(_) => ErrorCode::RequestTimedOut,
     }
 }
 

@@ -9,14 +9,14 @@ use crate::peer::Alive;
 #[derive(Clone, Debug)]
 pub struct Contact {
     this: BrokerId,
-    voters: Vec<BrokerId>,
+    voters: watch::Receiver<Vec<BrokerId>>,
     alive: watch::Receiver<Alive>,
 }
 
 impl Contact {
     pub(super) fn new(
         this: BrokerId,
-        voters: Vec<BrokerId>,
+        voters: watch::Receiver<Vec<BrokerId>>,
         alive: watch::Receiver<Alive>,
     ) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Contact {
     /// Of a broker that is its own quorum: never lost.
     pub(super) fn alone(this: BrokerId) -> Self {
         let (_, alive) = watch::channel(Alive::default());
-        Self::new(this, vec![this], alive)
+        Self::new(this, watch::channel(vec![this]).1, alive)
     }
 
     /// Ends when this broker hears neither a majority of the voters nor all of `in_sync`: a successor may
@@ -37,21 +37,37 @@ impl Contact {
     /// heard they decide alone, and nobody else was elected among them who would not tell.
     pub async fn lost(&self, in_sync: &[BrokerId]) {
         let mut alive = self.alive.clone();
-        let lost = alive.wait_for(|alive| is_lost(self.this, &self.voters, alive, in_sync));
-        if lost.await.is_err() {
-            // Nothing changes any more.
-            std::future::pending().await
+        let mut voters = self.voters.clone();
+        let mut told = true;
+        loop {
+            drop(voters.borrow_and_update());
+            let lost = |alive: &Alive| is_lost(self.this, &self.voters.borrow(), alive, in_sync);
+            tokio::select! {
+                still_told = async { alive.wait_for(lost).await.is_ok() } => {
+                    if !still_told {
+                        // Nothing changes any more.
+                        std::future::pending::<()>().await;
+                    }
+                    return;
+                }
+                changed = voters.changed(), if told => told = changed.is_ok(),
+            }
         }
     }
 
     /// As [`Self::lost`], now.
     pub fn is_lost(&self, in_sync: &[BrokerId]) -> bool {
-        is_lost(self.this, &self.voters, &self.alive.borrow(), in_sync)
+        is_lost(
+            self.this,
+            &self.voters.borrow(),
+            &self.alive.borrow(),
+            in_sync,
+        )
     }
 
     /// Whether a majority of the voters is heard, this broker included where it is one.
     pub fn has_majority(&self) -> bool {
-        hears_majority(self.this, &self.voters, &self.alive.borrow())
+        hears_majority(self.this, &self.voters.borrow(), &self.alive.borrow())
     }
 }
 
@@ -104,7 +120,8 @@ mod tests {
         let (sender, alive) = watch::channel(Alive {
             peers: [(BrokerId(1), true)].into(),
         });
-        let contact = Contact::new(THIS, brokers(&[0, 1]), alive);
+        let (_voters, voters) = watch::channel(brokers(&[0, 1]));
+        let contact = Contact::new(THIS, voters, alive);
         let in_sync = brokers(&[0, 1]);
         let lost = contact.lost(&in_sync);
         tokio::pin!(lost);

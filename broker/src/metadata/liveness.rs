@@ -31,6 +31,8 @@ pub(super) enum Step {
     Follow(BrokerId),
     /// It was unregistered and is gone.
     Forget(BrokerId),
+    /// An earlier leader began to change the voters.
+    EndVoterChange,
     /// The file here says other than the image of unclean elections.
     AdoptUncleanDefault(bool),
     /// Or of how many replicas have to be in sync.
@@ -127,6 +129,9 @@ pub(super) fn decide(
             steps.push(Step::Fence(broker.id, broker.epoch));
         }
     }
+    if members.changing {
+        steps.push(Step::EndVoterChange);
+    }
     for learner in &members.learners {
         if !image.brokers.contains_key(learner) && !alive.is_alive(*learner) {
             steps.push(Step::Forget(*learner));
@@ -179,6 +184,11 @@ async fn act(metadata: &Handle, group: &Group, step: Step) {
             tracing::info!(broker = %id, "broker follows the metadata log");
             if let Err(error) = group.add_learner(id).await {
                 tracing::debug!(broker = %id, %error, "not added yet");
+            }
+        }
+        Step::EndVoterChange => {
+            if let Err(error) = group.end_change().await {
+                tracing::debug!(%error, "change of the voters not ended yet");
             }
         }
         Step::Forget(id) => {

@@ -1,4 +1,4 @@
-//! The metadata quorum as its leader sees it, told to whoever asks on any broker.
+//! The metadata quorum as its leader sees it, told to whoever asks on any broker, and changed for them.
 //!
 //! ```text
 //! any broker: ask => leader: answer <- group, mesh
@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use machine::metadata::image::Image;
 use model::BrokerId;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::followers::Followers;
+use super::voters::{self, VoterChange, VoterRefusal};
 use super::{FORWARD_TIMEOUT, Unavailable};
 use crate::clock::wall_ms;
 use crate::peer::{Alive, Handler, Mesh, Service};
@@ -53,6 +55,7 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Question {
     Describe,
+    Change(VoterChange),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,30 +63,31 @@ pub(super) enum Told {
     /// The broker that was asked does not lead.
     Elsewhere,
     Status(QuorumStatus),
+    Changed(Result<(), VoterRefusal>),
 }
 
 /// Answers on the leader. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Quorum {
-    this: BrokerId,
     group: Group,
-    alive: watch::Receiver<Alive>,
+    mesh: Mesh,
+    image: watch::Receiver<Arc<Image>>,
     followers: Arc<Mutex<Followers>>,
 }
 
 impl Quorum {
-    pub(super) fn new(this: BrokerId, group: Group, alive: watch::Receiver<Alive>) -> Self {
+    pub(super) fn new(group: Group, mesh: Mesh, image: watch::Receiver<Arc<Image>>) -> Self {
         Self {
-            this,
             group,
-            alive,
+            mesh,
+            image,
             followers: Arc::default(),
         }
     }
 
     /// Takes down when members come and go, for as long as the mesh runs.
     pub(super) async fn watch(self) {
-        let mut alive = self.alive.clone();
+        let mut alive = self.mesh.alive();
         loop {
             let now = alive.borrow_and_update().clone();
             self.note(&now);
@@ -102,15 +106,16 @@ impl Quorum {
 
     fn describe(&self) -> Told {
         let status = self.group.status();
-        if status.leader != Some(self.this) {
+        let this = self.mesh.this_broker();
+        if status.leader != Some(this) {
             return Told::Elsewhere;
         }
-        self.note(&self.alive.borrow().clone());
+        self.note(&self.mesh.alive().borrow());
         let progress = self.group.progress();
         let followers = self.followers.lock();
         let now_ms = wall_ms();
         let member = |id: &BrokerId| {
-            if *id == self.this {
+            if *id == this {
                 return Member {
                     id: *id,
                     log_end: Some(status.last_index + 1),
@@ -139,6 +144,13 @@ impl Quorum {
     async fn answer(&self, question: Question) -> Told {
         match question {
             Question::Describe => self.describe(),
+            Question::Change(change) => {
+                let image = self.image.borrow().clone();
+                match voters::change(&self.group, &self.mesh, &image, change).await {
+                    Some(done) => Told::Changed(done),
+                    None => Told::Elsewhere,
+                }
+            }
         }
     }
 
@@ -146,14 +158,14 @@ impl Quorum {
     ///
     /// # Errors
     /// [`Unavailable`] when none does in time.
-    pub(super) async fn ask(&self, mesh: &Mesh, question: Question) -> Result<Told, Unavailable> {
+    pub(super) async fn ask(&self, question: Question) -> Result<Told, Unavailable> {
         let deadline = Instant::now() + ASK_TIMEOUT;
         let leader = self.group.leader();
         let asking = async {
             loop {
                 let target = *leader.borrow();
                 if let Some(target) = target
-                    && let Some(told) = self.ask_one(mesh, target, question.clone()).await
+                    && let Some(told) = self.ask_one(target, question.clone()).await
                     && told != Told::Elsewhere
                 {
                     return told;
@@ -164,12 +176,12 @@ impl Quorum {
         timeout_at(deadline, asking).await.map_err(|_| Unavailable)
     }
 
-    async fn ask_one(&self, mesh: &Mesh, target: BrokerId, question: Question) -> Option<Told> {
-        if target == self.this {
+    async fn ask_one(&self, target: BrokerId, question: Question) -> Option<Told> {
+        if target == self.mesh.this_broker() {
             return Some(self.answer(question).await);
         }
         let asked = serde_json::to_vec(&question).ok()?;
-        let call = mesh.call(target, Service::Quorum, asked.into());
+        let call = self.mesh.call(target, Service::Quorum, asked.into());
         let told = timeout(FORWARD_TIMEOUT, call).await.ok()?.ok()?;
         serde_json::from_slice(&told).ok()
     }

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use crate::Config;
+use crate::metadata::directory_text;
 
 const FILE: &str = "broker.properties";
+/// What Kafka's tools read of a directory: `kafka-metadata-quorum` looks up the directory id of a voter.
+/// Written for them only.
+const KAFKA_FILE: &str = "meta.properties";
 
 /// What the directory says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +58,7 @@ impl Identity {
             path: path.clone(),
             source,
         };
-        match std::fs::read_to_string(&path) {
+        let identity = match std::fs::read_to_string(&path) {
             Ok(text) => Self::check(&path, &text, config),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let identity = Self {
@@ -64,7 +68,25 @@ impl Identity {
                 Ok(identity)
             }
             Err(error) => Err(unusable(error)),
+        }?;
+        identity.tell_tools(dir, config).map_err(unusable)?;
+        Ok(identity)
+    }
+
+    fn tell_tools(&self, dir: &Path, config: &Config) -> io::Result<()> {
+        let path = dir.join(KAFKA_FILE);
+        let text = format!(
+            "version=1\ncluster.id={}\nnode.id={}\ndirectory.id={}\n",
+            config.cluster_id,
+            config.node_id,
+            directory_text(self.incarnation)
+        );
+        if std::fs::read_to_string(&path).is_ok_and(|written| written == text) {
+            return Ok(());
         }
+        let temporary = dir.join(format!("{KAFKA_FILE}.temporary"));
+        std::fs::write(&temporary, text)?;
+        std::fs::rename(&temporary, path)
     }
 
     fn check(path: &Path, text: &str, config: &Config) -> Result<Self, Mismatch> {

@@ -68,8 +68,9 @@ pub(super) struct View<'a> {
     /// Whom it has voted for, itself perhaps, without a leader having come of it so far: the others, or
     /// some disk, may not have answered yet.
     pub(super) voted_for: Option<BrokerId>,
-    /// The disk here has no room for entries.
-    pub(super) full: bool,
+    /// Should lead only if nobody else can: the disk here has no room for entries, or this voter is to
+    /// leave.
+    pub(super) unfit: bool,
     /// How many voters were found not fit to be offered the leadership of a full disk.
     pub(super) passed: usize,
     /// How often this leadership was offered to others in vain.
@@ -85,7 +86,7 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     }
     if view.leading {
         let wanted = view.preferred != view.this && view.voters.contains(&view.preferred);
-        if view.offers == 0 && !view.full {
+        if view.offers == 0 && !view.unfit {
             return if wanted && up(&view.preferred) {
                 Step::HandOver(view.preferred, HAND_OVER_AFTER)
             } else {
@@ -111,7 +112,7 @@ pub(super) fn decide(view: &View<'_>) -> Step {
     if up_count * 2 <= view.voters.len() {
         return Step::Rest;
     }
-    let turn = match view.full {
+    let turn = match view.unfit {
         true => view.voters.len(),
         false => in_turn(view)
             .filter(|id| up(id))
@@ -143,13 +144,24 @@ pub(super) struct Parts {
     pub(super) members: Members,
 }
 
+/// What the users of a group see of it.
+pub(super) struct Seen {
+    pub(super) leading: watch::Sender<Option<BrokerId>>,
+    pub(super) voting: watch::Sender<Vec<BrokerId>>,
+}
+
 /// Watches one group for as long as it runs.
 pub(super) async fn supervise(
     parts: Parts,
     mut part: watch::Receiver<Part>,
     mut room: watch::Receiver<Room>,
-    leader: watch::Sender<Option<BrokerId>>,
+    mut leaving: watch::Receiver<u64>,
+    seen_by_all: Seen,
 ) {
+    let Seen {
+        leading: leader,
+        voting,
+    } = seen_by_all;
     let Parts {
         group,
         raft,
@@ -173,6 +185,14 @@ pub(super) async fn supervise(
             (leader, seen.state, seen.vote, voters)
         };
         let leading = state == ServerState::Leader;
+        // Nobody has told of any before the group has begun.
+        voting.send_if_modified(|known| {
+            let differs = !voters.is_empty() && *known != voters;
+            if differs {
+                known.clone_from(&voters);
+            }
+            differs
+        });
         offered = offered.filter(|(by, _)| leading && *by == vote);
         let offers = offered.map_or(0, |(_, offers)| offers);
         if !leading {
@@ -182,6 +202,8 @@ pub(super) async fn supervise(
         leader.send_if_modified(|known| std::mem::replace(known, published) != published);
         let may_vote = *part.borrow_and_update() == Part::Voter;
         let full = *room.borrow_and_update() != Room::Ample;
+        let leaving_term = *leaving.borrow_and_update();
+        let leaves = leading && leaving_term == vote.leader_id.term;
         let step = {
             let alive = alive.borrow_and_update();
             decide(&View {
@@ -196,7 +218,7 @@ pub(super) async fn supervise(
                     // Its own campaign of before a restart is over.
                     _ => standing_for(&vote).filter(|id| *id != this),
                 },
-                full,
+                unfit: full || leaves,
                 passed,
                 offers,
                 alive: &alive,
@@ -219,6 +241,7 @@ pub(super) async fn supervise(
                 changed = part.changed(), if !may_vote => changed.is_ok(),
                 // It ends with the writer of the log, and the group soon after.
                 Ok(()) = room.changed() => true,
+                Ok(()) = leaving.changed() => true,
             }
         };
         let changed = match due {

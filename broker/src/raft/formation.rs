@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::halt::Halt;
+use super::membership;
 use super::network::{self, LEADERLESS};
 use super::rejoin::{Goal, Goals, Part, Standing};
 use super::store::Store;
@@ -52,12 +53,15 @@ pub(super) enum Verdict {
     Rejoin(Goal),
 }
 
-/// Decides for one voter by its own standing and those of the others that answered.
+/// Decides for one voter by its own standing and those of the others that answered. `voters` are those of
+/// the configuration and all whom others hold for voters; a majority of each of the `memberships` that were
+/// told must remember, or of `voters` where none was.
 pub(super) fn decide(
     this: BrokerId,
     voters: &[BrokerId],
     own: Standing,
     others: &BTreeMap<BrokerId, Standing>,
+    memberships: &[Vec<BrokerId>],
 ) -> Verdict {
     let majority = voters.len() / 2 + 1;
     if own.is_blank() && others.values().all(Standing::is_blank) {
@@ -73,7 +77,15 @@ pub(super) fn decide(
         };
     }
     let remembering = others.values().filter(|other| other.remembers);
-    if others.len() + 1 < voters.len() || remembering.clone().count() < majority {
+    let remembers = |members: &[BrokerId]| {
+        let remembering = |id: &&BrokerId| others.get(id).is_some_and(|other| other.remembers);
+        members.iter().filter(remembering).count() > members.len() / 2
+    };
+    let majorities = match memberships {
+        [] => remembers(voters),
+        told => told.iter().all(|members| remembers(members)),
+    };
+    if others.len() + 1 < voters.len() || !majorities {
         return Verdict::Wait;
     }
     Verdict::Rejoin(Goal {
@@ -117,6 +129,7 @@ impl Formation {
         }
         let mut told = None;
         let begun = Instant::now();
+        let mut voters = self.members.voters.clone();
         loop {
             let part = *self.part.borrow();
             if let Part::Rejoining(goal) = part {
@@ -126,8 +139,8 @@ impl Formation {
                 return Ok(());
             }
             let own = self.store.standing(part, self.members.original);
-            let others = self.ask().await;
-            match decide(self.mesh.this_broker(), &self.members.voters, own, &others) {
+            let (others, memberships) = self.ask(&mut voters).await;
+            match decide(self.mesh.this_broker(), &voters, own, &others, &memberships) {
                 Verdict::Begin { form } => {
                     self.part.send_replace(Part::Voter);
                     if form {
@@ -144,7 +157,7 @@ impl Formation {
                     let has_begun = others.values().any(|other| !other.is_blank());
                     // Voters that start together find each other in a moment.
                     if has_begun || begun.elapsed() >= PATIENCE {
-                        self.tell_wait(&others, has_begun, &mut told);
+                        self.tell_wait(&voters, &others, has_begun, &mut told);
                     }
                 }
             }
@@ -155,6 +168,7 @@ impl Formation {
     /// Says who is waited for, whenever that changes.
     fn tell_wait(
         &self,
+        voters: &[BrokerId],
         others: &BTreeMap<BrokerId, Standing>,
         has_begun: bool,
         told: &mut Option<(bool, Vec<BrokerId>)>,
@@ -164,7 +178,7 @@ impl Formation {
             Some(other) => has_begun && !other.remembers,
             None => true,
         };
-        let voters = self.members.voters.iter().copied();
+        let voters = voters.iter().copied();
         let voters: Vec<_> = voters.filter(|id| *id != this && missing(id)).collect();
         let now = (has_begun, voters);
         if told.as_ref() == Some(&now) {
@@ -187,14 +201,38 @@ impl Formation {
         }
     }
 
-    async fn ask(&self) -> BTreeMap<BrokerId, Standing> {
+    /// Standings of all that answer but this broker, and the memberships that they know. Whom these name
+    /// beside `voters` is asked too from the next time on: the configuration may be older than they are.
+    async fn ask(
+        &self,
+        voters: &mut Vec<BrokerId>,
+    ) -> (BTreeMap<BrokerId, Standing>, Vec<Vec<BrokerId>>) {
         let this = self.mesh.this_broker();
-        let voters = self.members.voters.iter().filter(|id| **id != this);
-        let asking = voters.map(|voter| async move {
+        let others = voters.iter().filter(|id| **id != this);
+        let asking = others.map(|voter| async move {
+            // In this order: the membership is as new as what the standing tells.
             let standing = network::probe(&self.mesh, self.group, *voter).await?;
-            Some((*voter, standing))
+            let told = membership::ask(&self.mesh, self.group, *voter).await;
+            Some((*voter, standing, told.unwrap_or_default()))
         });
-        join_all(asking).await.into_iter().flatten().collect()
+        let answers = join_all(asking).await;
+        let mut standings = BTreeMap::new();
+        let mut memberships = Vec::new();
+        for (voter, standing, told) in answers.into_iter().flatten() {
+            standings.insert(voter, standing);
+            if !told.voters.is_empty() {
+                memberships.push(told.voters.iter().map(|(id, _)| *id).collect());
+            }
+            for (id, address) in told.voters {
+                if !voters.contains(&id) {
+                    voters.push(id);
+                }
+                if let Some(address) = address {
+                    self.mesh.reach(id, address);
+                }
+            }
+        }
+        (standings, memberships)
     }
 
     /// Tells the voters that this broker leads nothing.

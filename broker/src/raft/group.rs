@@ -9,7 +9,7 @@ use openraft::rt::WatchReceiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::applier::Applier;
-use super::{Config, Raft, types};
+use super::{Config, GroupId, Raft, types};
 
 /// Unit in which waiting bytes are counted: semaphores count in 32 bits.
 const ROOM_UNIT_BYTES: usize = 1024;
@@ -44,6 +44,7 @@ pub enum ProposeError {
 pub struct Group {
     pub(super) queue: Queue,
     pub(super) leader: watch::Receiver<Option<BrokerId>>,
+    pub(super) voters: watch::Receiver<Vec<BrokerId>>,
     pub(super) replicated: Option<Replicated>,
 }
 
@@ -59,8 +60,13 @@ pub(super) struct Queue {
 /// What stands behind a group that is not in memory only.
 #[derive(Clone)]
 pub(super) struct Replicated {
+    pub(super) id: GroupId,
     pub(super) raft: Raft,
     pub(super) applier: Applier,
+    /// Term in which this broker is not to lead.
+    pub(super) leaving: Arc<watch::Sender<u64>>,
+    /// Held while the voters are changed.
+    pub(super) changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// State of one group as this broker sees it.
@@ -72,6 +78,8 @@ pub struct Status {
     /// Index of the last entry that is known here to be committed; `None` before the first.
     pub committed: Option<u64>,
     pub voters: Vec<BrokerId>,
+    /// Whether a change of the voters has begun and not ended.
+    pub changing: bool,
     pub learners: Vec<BrokerId>,
 }
 
@@ -157,6 +165,12 @@ impl Group {
         self.leader.clone()
     }
 
+    /// The voters: those of the configuration until the group tells others. While they are changed, those
+    /// before and those after.
+    pub fn voters(&self) -> watch::Receiver<Vec<BrokerId>> {
+        self.voters.clone()
+    }
+
     /// Index of the last entry applied here; for a group in memory always 0.
     pub fn applied(&self) -> watch::Receiver<u64> {
         match &self.replicated {
@@ -183,6 +197,7 @@ impl Group {
             last_index: seen.last_log_index.unwrap_or(0),
             committed: seen.local_committed.map(|id| id.index),
             voters: membership.voter_ids().map(types::broker_id).collect(),
+            changing: membership.get_joint_config().len() > 1,
             learners: membership.learner_ids().map(types::broker_id).collect(),
         }
     }

@@ -184,12 +184,16 @@ impl Groups {
             shelf: Arc::clone(&durable.shelf),
             store: store.clone(),
             original: members.original,
+            candidate: members.voters.contains(&self.0.this),
+            mesh: durable.mesh.clone(),
             part: part_seen.clone(),
             receiving: Arc::default(),
         };
         durable.server.add(id, served);
         let (queue, waiting) = Queue::new(config, self.command_bytes_max());
         let (leading, leader) = watch::channel(None);
+        let (leaving, left) = watch::channel(0);
+        let (voting, voters) = watch::channel(members.voters.clone());
         let mesh = &durable.mesh;
         let mut tasks = self.0.tasks.lock();
         let mut run = |task: JoinHandle<()>| tasks.push((id, task));
@@ -219,7 +223,8 @@ impl Groups {
             },
             part_seen,
             durable.wal.room(),
-            leading,
+            left,
+            election::Seen { leading, voting },
         )));
         run(tokio::spawn(proposer::run(
             proposer::Parts {
@@ -240,7 +245,14 @@ impl Groups {
         Ok(Group {
             queue,
             leader,
-            replicated: Some(Replicated { raft, applier }),
+            voters,
+            replicated: Some(Replicated {
+                id,
+                raft,
+                applier,
+                leaving: Arc::new(leaving),
+                changing: Arc::default(),
+            }),
         })
     }
 

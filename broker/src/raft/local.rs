@@ -49,6 +49,7 @@ pub(super) fn start(
     Group {
         queue,
         leader: leader_seen,
+        voters: watch::channel(vec![this]).1,
         replicated: None,
     }
 }

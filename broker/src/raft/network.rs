@@ -42,6 +42,8 @@ pub(super) const PROBE: u8 = 5;
 pub(super) const PRE_VOTE: u8 = 6;
 /// The sender leads nothing, whatever is held of it: it has forgotten that it did.
 pub(super) const LEADERLESS: u8 = 7;
+/// Asks for the members of the group; see [`super::membership`].
+pub(super) const MEMBERS: u8 = 8;
 
 /// Makes a client of one group on one peer.
 pub(super) struct Factory {

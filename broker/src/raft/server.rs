@@ -19,13 +19,14 @@ use tokio::time::timeout;
 
 use super::applier::Applier;
 use super::codec::{self, Malformed};
-use super::network::{APPEND, LEADERLESS, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
+use super::membership::{self, Told};
+use super::network::{APPEND, LEADERLESS, MEMBERS, PRE_VOTE, PROBE, SNAPSHOT, TRANSFER, VOTE};
 use super::rejoin::Part;
 use super::snapshot::{Shelf, Stored};
 use super::store::Store;
 use super::types::{Vote, node_id};
 use super::{GroupId, Raft};
-use crate::peer::Handler;
+use crate::peer::{Handler, Mesh};
 
 /// How long a candidate's request waits for a voter that has just started; a candidate waits 90 ms.
 const PART_TIMEOUT: Duration = Duration::from_millis(80);
@@ -46,6 +47,9 @@ pub(super) struct Served {
     pub(super) store: Store,
     /// As in [`super::Members`].
     pub(super) original: bool,
+    /// Is among the voters of its own configuration.
+    pub(super) candidate: bool,
+    pub(super) mesh: Mesh,
     pub(super) part: watch::Receiver<Part>,
     pub(super) receiving: Arc<Mutex<Option<Receiving>>>,
 }
@@ -165,6 +169,14 @@ impl Served {
             PROBE => {
                 let standing = self.store.standing(*self.part.borrow(), self.original);
                 codec::put_standing(&mut reply, &standing);
+            }
+            MEMBERS => {
+                let voters = membership::voters(&self.raft).into_iter();
+                let told = Told {
+                    candidate: self.candidate,
+                    voters: voters.map(|id| (id, self.mesh.address(id))).collect(),
+                };
+                membership::put_told(&mut reply, &told);
             }
             _ => return Err(Malformed("raft request").into()),
         }

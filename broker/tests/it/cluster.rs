@@ -58,6 +58,11 @@ fn peer_port(id: usize) -> u16 {
     PEER_PORT + u16::try_from(id).unwrap()
 }
 
+fn voters_at(address: Ipv4Addr, ids: impl Iterator<Item = usize>) -> String {
+    let voters = ids.map(|id| format!("{id}@{address}:{}", peer_port(id)));
+    voters.collect::<Vec<_>>().join(",")
+}
+
 impl Cluster {
     /// Starts `count` brokers in this process and waits until all are in.
     pub(crate) async fn start(count: usize) -> Self {
@@ -72,13 +77,10 @@ impl Cluster {
     /// Starts `count` brokers, those in `apart` as processes, with further `key=value` settings.
     pub(crate) async fn start_with(count: usize, apart: &[usize], settings: &[&str]) -> Self {
         let address = own_address();
-        let voters: Vec<_> = (0..count)
-            .map(|id| format!("{id}@{address}:{}", peer_port(id)))
-            .collect();
         let mut cluster = Self {
             data: tempfile::tempdir().unwrap(),
             address,
-            voters: voters.join(","),
+            voters: voters_at(address, 0..count),
             settings: settings.iter().map(|s| (*s).to_owned()).collect(),
             brokers: (0..count).map(|_| None).collect(),
         };
@@ -91,6 +93,17 @@ impl Cluster {
         }
         cluster.all_in().await;
         cluster
+    }
+
+    /// Whoever starts from now on is configured with these voters.
+    pub(crate) fn configure_voters(&mut self, voters: &[usize]) {
+        self.voters = voters_at(self.address, voters.iter().copied());
+    }
+
+    /// A place for one more broker, which [`Self::start_broker`] starts.
+    pub(crate) fn enlarge(&mut self) -> usize {
+        self.brokers.push(None);
+        self.brokers.len() - 1
     }
 
     /// The properties file of broker `id`.

@@ -1,6 +1,6 @@
 //! The Kafka front of whole brokers, spoken to in frames: what every client relies on, by code.
 
-mod client;
+pub(crate) mod client;
 mod delayed;
 mod fetch;
 mod moving;

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod cluster;
+mod joining;
 mod kafka;
 mod metadata;

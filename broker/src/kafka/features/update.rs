@@ -58,7 +58,7 @@ impl Serve for Request {
 async fn update(request: &Request, call: &Call) -> Result<(), Failure> {
     let front = &call.front;
     let controller = front.metadata.controller();
-    let controller = controller.unwrap_or(front.metadata.this_broker()).0;
+    let controller = controller.unwrap_or_else(|| front.metadata.this_broker()).0;
     for _ in 0..TRIES {
         let image = front.metadata.image();
         let mut raise = None;

@@ -21,7 +21,7 @@ const AT_EASE: View<'static> = View {
     leader: None,
     leading: false,
     voted_for: None,
-    full: false,
+    unfit: false,
     passed: 0,
     offers: 0,
     alive: &NOBODY,
@@ -137,7 +137,7 @@ fn a_leader_whose_disk_is_full_looks_for_a_voter_to_hand_over_to() {
     let full = View {
         leader: Some(BrokerId(1)),
         leading: true,
-        full: true,
+        unfit: true,
         alive: &alive,
         ..AT_EASE
     };
@@ -160,7 +160,7 @@ fn a_leader_whose_disk_is_full_looks_for_a_voter_to_hand_over_to() {
 fn a_voter_whose_disk_is_full_campaigns_after_the_others() {
     let peers = BTreeMap::from([(BrokerId(0), true), (BrokerId(2), true)]);
     let step = decide(&View {
-        full: true,
+        unfit: true,
         alive: &Alive { peers },
         ..AT_EASE
     });

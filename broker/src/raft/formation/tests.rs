@@ -54,7 +54,28 @@ fn check_own(
     expected: Verdict,
 ) {
     let others: BTreeMap<_, _> = others.iter().map(|(id, s)| (BrokerId(*id), *s)).collect();
-    assert_eq!(decide(BrokerId(this), voters, own, &others), expected);
+    assert_eq!(decide(BrokerId(this), voters, own, &others, &[]), expected);
+}
+
+/// Broker 1 was configured with three voters of a group that has one, or has another in its place.
+#[test]
+fn the_voters_that_are_told_count_and_not_those_of_the_configuration() {
+    let known = voter(2, 2, 9);
+    let told = |others: &[(i32, Standing)], voters: &[BrokerId], members: &[&[i32]]| {
+        let others: BTreeMap<_, _> = others.iter().map(|(id, s)| (BrokerId(*id), *s)).collect();
+        let members = members
+            .iter()
+            .map(|ids| ids.iter().copied().map(BrokerId).collect());
+        let members: Vec<Vec<_>> = members.collect();
+        decide(BrokerId(1), voters, EMPTY, &others, &members)
+    };
+    let alone = [(0, known), (2, EMPTY)];
+    assert_eq!(told(&alone, &THREE, &[&[0]]), rejoin(2, 2, 9));
+    assert_eq!(told(&alone, &THREE, &[&[0, 1, 2]]), Verdict::Wait);
+    let four = &FIVE[..4];
+    let three = [(0, known), (2, known)];
+    // Broker 3, which this one may have voted for, has not answered.
+    assert_eq!(told(&three, four, &[&[0, 1, 2, 3]]), Verdict::Wait);
 }
 
 fn rejoin(term: u64, last_term: u64, last_index: u64) -> Verdict {
