@@ -21,6 +21,7 @@
 
 mod builder;
 mod compact;
+mod held;
 mod patch;
 mod record;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use bytes::{Buf, Bytes};
 
 pub use builder::Builder;
 pub use compact::{Candidate, Kept};
+pub use held::{DELIVER_AT, HELD_OFFSET, deliver_at, hide, hold, without_claims};
 pub use patch::{place, set_max_timestamp, set_payload};
 pub use record::{Record, Records};
 
@@ -53,6 +55,10 @@ const TRANSACTIONAL: i16 = 0x10;
 const CONTROL: i16 = 0x20;
 /// The base timestamp's place says when tombstones may go.
 const DELETE_HORIZON: i16 = 0x40;
+/// Ours, among those that Kafka leaves unused: records wait in this batch for their time.
+const HELD: i16 = 0x4000;
+/// Ours: what waited in other batches comes to consumers in this one.
+const HANDED_OVER: i16 = 0x2000;
 
 /// Why bytes are not a batch, or a record in it is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -83,7 +83,11 @@ impl Local {
             }
             self.begin_with(&batches)?;
             let run: Vec<Bytes> = batches.iter().map(|b| b.bytes.clone()).collect();
+            if batches.iter().any(|batch| batch.header.is_held()) {
+                self.begin_holding()?;
+            }
             self.log.append(&run)?;
+            self.note_held(&run);
             for batch in &batches {
                 self.machine.observe_copied(&batch.header);
             }
@@ -124,7 +128,13 @@ impl Local {
             "log parted from the leader's and is cut"
         );
         self.watermarks.cut(self.partition, to);
+        self.holding.cut(&self.directory, to)?;
         self.log.truncate_to(to)?;
+        // Batches go whole: it may have been more.
+        let end = self.log.end_offset();
+        if end < to {
+            self.holding.cut(&self.directory, end)?;
+        }
         self.delivering.cut(to, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
@@ -140,7 +150,9 @@ impl Local {
         );
         producers::forget(&self.directory);
         self.watermarks.cut(self.partition, start);
+        self.holding.forget(&self.directory)?;
         self.log.reset_to(start)?;
+        self.holding.reset(&self.directory, start);
         self.delivering.cut(start, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);

@@ -18,7 +18,8 @@ pub enum NotDeleted {
 
 impl Local {
     /// Deletes what is before `before` and answers where the log begins now. -1 asks for all that
-    /// consumers can read: what waits for its delay is not there yet.
+    /// consumers can read: what waits for its delay is not there yet. Where a record waits for a time of its
+    /// own the log begins no later than there.
     ///
     /// # Errors
     /// See [`NotDeleted`]; nothing is deleted then.
@@ -38,6 +39,8 @@ impl Local {
                 end,
             });
         }
+        // A record that waits stays, and so does what lies behind it.
+        let before = before.min(self.deletable_end().max(self.log.start_offset()));
         self.log
             .delete_before(before)
             .map_err(NotDeleted::Storage)?;

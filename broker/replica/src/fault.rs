@@ -108,6 +108,7 @@ impl Local {
         let ends = self.ends();
         // A part of what was refused may have been written.
         let grown = ends.end > self.machine.position().next;
+        self.find_held();
         let producers = grown.then(|| self.recount_producers());
         let mut effects = Vec::new();
         extend(

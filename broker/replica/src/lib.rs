@@ -19,6 +19,7 @@ mod deleting;
 mod delivered;
 mod delivering;
 mod fault;
+mod holding;
 mod local;
 mod open;
 mod producers;

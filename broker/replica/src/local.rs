@@ -19,7 +19,7 @@ use model::{
     batch::{self, Batch, Header},
 };
 
-use crate::{Fault, Watermarks, delivering::Delivering, is_of_the_disk};
+use crate::{Fault, Watermarks, delivering::Delivering, holding::Holding, is_of_the_disk};
 
 /// Milliseconds without a write after which the newest batches leave memory.
 const TAIL_IDLE_MS: i64 = 10_000;
@@ -92,6 +92,7 @@ pub struct Local {
     pub(crate) staged_records: u64,
     pub(crate) sync: SyncState,
     pub(crate) delivering: Delivering,
+    pub(crate) holding: Holding,
     /// The log takes nothing more.
     pub(crate) fault: Option<Fault>,
     /// When the log was last written, until its tail was let go.
@@ -191,6 +192,11 @@ impl Local {
         deadline_ms: i64,
         token: Token,
     ) -> Admission {
+        if batch.header.is_held()
+            && let Err(error) = self.begin_holding()
+        {
+            return self.turn_away(&batch.header, Refusal::Storage(error.to_string()), now_ms);
+        }
         let admission = self
             .machine
             .admit(&batch.header, ack, now_ms, deadline_ms, token);
@@ -219,6 +225,7 @@ impl Local {
             let records = std::mem::take(&mut self.staged_records);
             match self.log.append(&staged) {
                 Ok(()) => {
+                    self.note_held(&staged);
                     self.wrote(now_ms);
                     let end = self.log.end_offset();
                     extend(&mut effects, self.machine.written(end, now_ms));
@@ -321,7 +328,8 @@ impl Local {
         effects
     }
 
-    /// When [`Self::tick`], [`Self::write`] or [`Self::deliver`] has something to do. An idle replica has no such time.
+    /// When [`Self::tick`], [`Self::write`], [`Self::deliver`] or [`Self::hand_over`] has something to do. An
+    /// idle replica has no such time.
     pub fn next_deadline(&self) -> Option<i64> {
         let sync = match self.sync {
             SyncState {
@@ -333,8 +341,8 @@ impl Local {
         let cool = self.warm_since_ms.map(|at| at + TAIL_IDLE_MS);
         let room = self.fault.as_ref().and_then(Fault::next_look);
         let due = self.machine.next_deadline();
-        let delivery = self.delivering.next_look();
-        [due, sync, cool, room, delivery]
+        let (delivery, holding) = (self.delivering.next_look(), self.holding.next_look());
+        [due, sync, cool, room, delivery, holding]
             .into_iter()
             .flatten()
             .min()

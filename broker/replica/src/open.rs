@@ -9,7 +9,10 @@ use commitlog::{Config, Error, Log};
 use machine::replica::{Ends, Membership, Replica, Rules};
 use model::{BrokerId, TopicPartition};
 
-use crate::{Local, Timing, Watermarks, delivering::Delivering, local::SyncState, producers};
+use crate::{
+    Local, Timing, Watermarks, delivering::Delivering, holding::Holding, local::SyncState,
+    producers,
+};
 
 /// What is to be opened.
 #[derive(Debug)]
@@ -88,11 +91,13 @@ impl Opening<'_> {
             end: reader.end_offset(),
             synced: reader.synced_offset(),
         };
+        let watermark = watermarks.of(partition).unwrap_or(ends.start);
+        let holding = Holding::open(&directory, &reader, watermark.min(ends.synced))?;
         let machine = Replica::new(
             this,
             rules,
             ends,
-            watermarks.of(partition).unwrap_or(ends.start),
+            watermark,
             producers::recount(&directory, &reader),
         );
         Ok(Local {
@@ -111,6 +116,7 @@ impl Opening<'_> {
             staged_records: 0,
             sync: SyncState::after_opening(ends),
             delivering: Delivering::default(),
+            holding,
             fault: None,
             warm_since_ms: None,
         })

@@ -1,6 +1,7 @@
 //! What every replica gets now and then: retention, and what it knows written down.
 
 use machine::replica::producers::Producers;
+use model::Offset;
 
 use crate::{Local, Prepared, producers};
 
@@ -19,7 +20,7 @@ impl Local {
             false
         });
         // What nobody could read yet is never too old.
-        let upto = self.readable_end();
+        let upto = self.deletable_end();
         match self.log.apply_retention(wall_ms, upto) {
             Ok(start) => {
                 if let Some(start) = start {
@@ -27,6 +28,7 @@ impl Local {
                 }
                 if rolled || self.producers_at != self.log.end_offset() {
                     self.store_producers();
+                    self.holding.store(&self.directory, self.log.start_offset());
                 }
                 self.note_watermark();
             }
@@ -36,6 +38,12 @@ impl Local {
                 "retention failed"
             ),
         }
+    }
+
+    /// What lies below may be deleted: everybody can read it, and nothing there waits.
+    pub(crate) fn deletable_end(&self) -> Offset {
+        let end = self.readable_end();
+        self.holding.oldest().map_or(end, |oldest| oldest.min(end))
     }
 
     /// Forgets producers without a batch since `since_ms`.
@@ -56,6 +64,7 @@ impl Local {
     /// # Errors
     /// As [`commitlog::Log::close`].
     pub fn close(mut self) -> Result<(), commitlog::Error> {
+        self.holding.store(&self.directory, self.log.start_offset());
         self.note_watermark();
         self.log.close()
     }

@@ -19,7 +19,9 @@ pub(crate) fn append(error: &AppendError) -> ErrorCode {
         AppendError::CorruptMessage => ErrorCode::CorruptMessage,
         AppendError::MessageTooLarge { .. } => ErrorCode::MessageTooLarge,
         AppendError::RecordListTooLarge { .. } => ErrorCode::RecordListTooLarge,
-        AppendError::InvalidTimestamp { .. } => ErrorCode::InvalidTimestamp,
+        AppendError::InvalidTimestamp { .. } | AppendError::DeliveryTooFar { .. } => {
+            ErrorCode::InvalidTimestamp
+        }
         // Kafka answers -1 for an unknown codec; clients can do nothing with that.
         AppendError::UnsupportedCompression(_) => ErrorCode::InvalidRecord,
         AppendError::NotEnoughReplicas { .. } => ErrorCode::NotEnoughReplicas,

@@ -148,7 +148,8 @@ impl From<AppendError> for Failed {
     fn from(error: AppendError) -> Self {
         let records = match &error {
             AppendError::InvalidRecord { indexes, .. }
-            | AppendError::InvalidTimestamp { indexes, .. } => indexes.clone(),
+            | AppendError::InvalidTimestamp { indexes, .. }
+            | AppendError::DeliveryTooFar { indexes, .. } => indexes.clone(),
             _ => Vec::new(),
         };
         let at_log = !matches!(

@@ -9,7 +9,7 @@ use model::{
     BrokerId, Epoch, Offset,
     batch::{
         self, Batch,
-        validate::{self, Rejected, Rules, Timestamps, Walked},
+        validate::{self, Delivery, Rejected, Rules, Timestamps, Walked},
     },
 };
 
@@ -85,6 +85,11 @@ pub enum AppendError {
     /// `timestamp` is that of the first.
     #[error("timestamp {timestamp} of records {indexes:?} is out of range")]
     InvalidTimestamp { indexes: Vec<i32>, timestamp: i64 },
+    /// `at_ms` is that of the first.
+    #[error(
+        "records {indexes:?} are to be delivered at {at_ms}, further from now than millrace.delivery.at.max.ms allows"
+    )]
+    DeliveryTooFar { indexes: Vec<i32>, at_ms: i64 },
     #[error("compression codec {0} is unknown")]
     UnsupportedCompression(u8),
     /// Nothing was written.
@@ -135,12 +140,15 @@ pub(super) struct Unchecked {
     /// How the topic wants it compressed, where that is not how it is.
     target: Option<Target>,
     batch_bytes_max: usize,
+    /// Records wait for no time of their own.
+    compacted: bool,
 }
 
 /// What is to be known of a batch that is in order.
 pub(super) struct Checked {
     walked: Walked,
-    /// The batch as the topic wants it compressed, where that is not how it came.
+    /// The batch as the topic wants it compressed, where that is not how it came. Not at all where records
+    /// wait in it: those that are due are taken out one by one.
     recompressed: Option<Bytes>,
 }
 
@@ -167,6 +175,10 @@ impl Unchecked {
                 }
             },
             allow_control: !from_client,
+            delivery: from_client.then_some(Delivery {
+                now_ms,
+                ahead_max_ms: topic.delivery_at_max_ms,
+            }),
         };
         let batch = validate::envelope(&append.batches, &rules)?;
         let segment_bytes_max = usize::try_from(topic.segment_bytes).unwrap_or(usize::MAX);
@@ -183,6 +195,7 @@ impl Unchecked {
             log_append_time: settings.stamps_appends().then_some(now_ms),
             target: from_client.then(|| Target::of(topic, codec)).flatten(),
             batch_bytes_max: rules.batch_bytes_max.min(segment_bytes_max),
+            compacted: topic.compact,
         })
     }
 
@@ -219,11 +232,26 @@ impl Unchecked {
     /// Records as they are when nothing compresses them.
     fn walk_payload(&self, payload: &[u8]) -> Result<Checked, AppendError> {
         let walked = validate::records(&self.batch.header, payload, &self.rules)?;
+        if let Some(index) = walked.first_waiting.filter(|_| self.compacted) {
+            return Err(AppendError::InvalidRecord {
+                indexes: vec![index],
+                message: format!(
+                    "a compacted topic holds no record back: send it without {} or when its time has come",
+                    batch::DELIVER_AT
+                ),
+            });
+        }
+        let waits = walked.first_waiting.is_some();
         let recompressed = match &self.target {
-            Some(target) => {
-                let bytes = target
-                    .repack(&self.batch, payload)
-                    .map_err(|e| AppendError::Storage(format!("cannot compress: {e}")))?;
+            _ if waits && self.batch.header.compression() == 0 => None,
+            None if !waits => None,
+            target => {
+                let bytes = match target.as_ref().filter(|_| !waits) {
+                    None => batch::set_payload(&self.batch, 0, payload),
+                    Some(target) => target
+                        .repack(&self.batch, payload)
+                        .map_err(|e| AppendError::Storage(format!("cannot compress: {e}")))?,
+                };
                 if bytes.len() > self.batch_bytes_max {
                     return Err(AppendError::MessageTooLarge {
                         size: bytes.len(),
@@ -232,7 +260,6 @@ impl Unchecked {
                 }
                 Some(bytes)
             }
-            None => None,
         };
         Ok(Checked {
             walked,
@@ -251,11 +278,14 @@ impl Unchecked {
             walked,
             recompressed,
         } = checked;
-        // That the time is the broker's is not for the producer to say.
+        // That the time is the broker's is not for the producer to say, nor that records wait.
+        let waits = walked.first_waiting.is_some();
+        let claims = batch.header.claims_delivery();
         let is_right = batch.header.max_timestamp == walked.max_timestamp
             && !batch.header.is_log_append_time();
         let stamped = match (log_append_time, recompressed) {
-            (None, None) if is_right => return Ok((batch, None)),
+            (None, None) if is_right && !waits && !claims => return Ok((batch, None)),
+            (None, None) if is_right => batch.bytes,
             (None, Some(bytes)) if is_right => bytes,
             // The one holder of its bytes, so that they are changed in place.
             (Some(now_ms), bytes) => {
@@ -266,6 +296,12 @@ impl Unchecked {
                 batch::set_max_timestamp(bytes, walked.max_timestamp, false)
             }
         };
+        let stamped = if claims {
+            batch::without_claims(stamped)
+        } else {
+            stamped
+        };
+        let stamped = if waits { batch::hold(stamped) } else { stamped };
         let batch = Batch::parse(&stamped).map_err(|e| AppendError::NotOneBatch(e.to_string()))?;
         Ok((batch, log_append_time))
     }
@@ -299,6 +335,7 @@ impl From<Rejected> for AppendError {
             Rejected::Timestamps { indexes, timestamp } => {
                 Self::InvalidTimestamp { indexes, timestamp }
             }
+            Rejected::TooFarAhead { indexes, at_ms } => Self::DeliveryTooFar { indexes, at_ms },
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and writes once per partition and wake-up whatever has gathered.
 //!
 //! Owns the order of things: what is written before it is answered, who is woken when. Never waits for
-//! a sync (but of what it notes when a topic's delay changes), a peer or the metadata quorum: their answers
+//! a sync (but of what it notes when a topic's delay changes, and of records that wait), a peer or the metadata quorum: their answers
 //! come back as jobs. A partition without traffic has no deadline and costs nothing but its look every
 //! retention interval.
 
@@ -336,8 +336,10 @@ impl Driver {
                 answer,
                 permit,
             } => self.with(partition, |hosted| {
-                if origin == Origin::Client && hosted.context.space.is_short() {
-                    hosted.turn_away(&batch.header, now_ms, answer);
+                if origin == Origin::Client
+                    && let Some(why) = hosted.shortage(&batch)
+                {
+                    hosted.turn_away(&batch.header, why, now_ms, answer);
                     return;
                 }
                 let times_ms = (now_ms, now_ms.saturating_add(millis(timeout)));

@@ -70,6 +70,8 @@ pub struct Status {
     /// The smaller of `min.insync.replicas` and the number of replicas.
     pub min_isr: usize,
     pub size_bytes: u64,
+    /// Records that wait for the time that they name.
+    pub held: u64,
     /// False on a new leader that does not know yet how far its predecessor had come: what it says
     /// about the latest offset may be too little (KIP-207).
     pub watermark_settled: bool,
@@ -129,6 +131,9 @@ pub(super) struct Snapshot {
     pub min_isr: usize,
     pub high_watermark: Offset,
     pub readable_end: Offset,
+    /// Batches that consumers are not to see lie below.
+    pub hidden_upto: Offset,
+    pub held: u64,
     pub watermark_settled: bool,
 }
 
@@ -153,6 +158,7 @@ impl Handle {
             isr: now.isr,
             min_isr: now.min_isr,
             size_bytes: self.0.reader.size_bytes(),
+            held: now.held,
             watermark_settled: now.watermark_settled,
         }
     }

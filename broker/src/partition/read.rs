@@ -1,11 +1,11 @@
 //! Reading: beside appends, straight from the log.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use commitlog::Reader;
 use machine::replica::divergence;
 use model::{
     BrokerId, Epoch, Offset,
-    batch::{Batch, Record, Records},
+    batch::{self, Batch, Record, Records},
 };
 use replica::epoch_end;
 
@@ -83,7 +83,11 @@ pub struct TimedOffset {
 pub(super) fn read(reader: &Reader, now: &Snapshot, read: &Read) -> Result<ReadData, ReadError> {
     let (mut data, limit) = begin(reader, now, read)?;
     if let Some(limit) = limit {
-        data.batches = reader.read_until(read.offset, limit, read.max_bytes)?;
+        data.batches = shown(
+            reader.read_until(read.offset, limit, read.max_bytes)?,
+            now,
+            read,
+        )?;
     }
     Ok(data)
 }
@@ -97,11 +101,40 @@ pub(super) fn read_cached(
     let (mut data, limit) = begin(reader, now, read)?;
     if let Some(limit) = limit {
         match reader.read_cached(read.offset, limit, read.max_bytes)? {
-            Some(batches) => data.batches = batches,
+            Some(batches) => data.batches = shown(batches, now, read)?,
             None => return Ok(None),
         }
     }
     Ok(Some(data))
+}
+
+/// What was read, with nothing in it of what waits for its time.
+fn shown(batches: Vec<Bytes>, now: &Snapshot, read: &Read) -> Result<Vec<Bytes>, ReadError> {
+    if read.offset >= now.hidden_upto {
+        return Ok(batches);
+    }
+    let mut shown = Vec::with_capacity(batches.len());
+    for mut run in batches {
+        let mut open = 0;
+        while open < run.len() {
+            let batch =
+                Batch::parse(&run.slice(open..)).map_err(|e| ReadError::Storage(e.to_string()))?;
+            if !batch.header.is_held() {
+                open += batch.bytes.len();
+                continue;
+            }
+            if open > 0 {
+                shown.push(run.split_to(open));
+            }
+            run.advance(batch.bytes.len());
+            shown.push(batch::hide(&batch.header));
+            open = 0;
+        }
+        if !run.is_empty() {
+            shown.push(run);
+        }
+    }
+    Ok(shown)
 }
 
 /// Everything but the batches, and how far they may go; no limit when there are to be none.

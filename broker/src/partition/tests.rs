@@ -6,6 +6,7 @@ mod delayed;
 mod lone;
 mod nearby;
 mod replicated;
+mod timed;
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, time::Duration};
 

@@ -1,11 +1,13 @@
-"""Retry tiers: a record of a delayed topic is read by kafka-python as it comes when its time has come, and no earlier."""
+"""Retry tiers and records that name a time: kafka-python reads a record when its time has come, and no earlier."""
 
 import os
 import time
 import uuid
 
+import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
+from kafka.errors import InvalidRecordError
 
 SERVERS = os.environ["KAFKA"].split(",")
 TIERS = {"3s": 3000, "6s": 6000}
@@ -68,3 +70,46 @@ def test_what_waits_is_behind_the_end_of_the_topic():
     assert consumer.end_offsets([partition]) == {partition: 0}
     assert consumer.offsets_for_times({partition: 0}) == {partition: None}
     admin.delete_topics([topic])
+
+
+def test_records_come_at_the_times_that_they_name_and_each_once():
+    topic = f"timed-{uuid.uuid4().hex[:8]}"
+    partition = TopicPartition(topic, 0)
+    admin = KafkaAdminClient(bootstrap_servers=SERVERS)
+    admin.create_topics([NewTopic(topic, 1, 3)])
+    producer = KafkaProducer(bootstrap_servers=SERVERS, acks="all", enable_idempotence=True, compression_type="gzip",
+                             linger_ms=50)
+    now = int(time.time() * 1000)
+    due = {b"%d" % i: now + 3000 + (7 - i) * 300 for i in range(8)}
+    futures = [producer.send(topic, value, headers=[("millrace-deliver-at", str(at).encode())]) for value, at in due.items()]
+    futures += [producer.send(topic, b"plain")]
+    places = [future.get(30).offset for future in futures]
+    assert places == list(range(9)), "an offset each, as for any record"
+    refused = producer.send(topic, b"wrong", headers=[("millrace-deliver-at", b"tomorrow")])
+    with pytest.raises(InvalidRecordError):
+        refused.get(30)
+    consumer = KafkaConsumer(bootstrap_servers=SERVERS, consumer_timeout_ms=20000)
+    consumer.assign([partition])
+    consumer.seek_to_beginning()
+    came = []
+    for record in consumer:
+        now = time.time() * 1000
+        came.append(record)
+        if record.value != b"plain":
+            assert now >= due[record.value] == record.timestamp
+            assert int(dict(record.headers)["millrace-held-offset"]) == int(record.value)
+        if len(came) == 9:
+            break
+    assert [record.value for record in came] == [b"plain"] + [b"%d" % i for i in range(7, -1, -1)], "as they are due"
+    assert [record.offset for record in came] == sorted(record.offset for record in came)
+    # Nothing comes again, and the consumer gets to the end.
+    assert list(reader(partition, came[-1].offset + 1)) == []
+    assert consumer.position(partition) == consumer.end_offsets([partition])[partition]
+    admin.delete_topics([topic])
+
+
+def reader(partition, offset):
+    consumer = KafkaConsumer(bootstrap_servers=SERVERS, consumer_timeout_ms=2000)
+    consumer.assign([partition])
+    consumer.seek(partition, offset)
+    return consumer

@@ -21,6 +21,10 @@ pub struct Settings {
     /// Milliseconds from append until consumers can read a record; 0 is at once. Records then carry the
     /// time of their append whatever `message.timestamp.type` says: what waits is judged by it.
     pub delivery_delay_ms: i64,
+    /// Milliseconds from now that a record may name at most as its time of delivery.
+    pub delivery_at_max_ms: i64,
+    /// Bytes of records that may wait in a partition for the time that they name.
+    pub delivery_held_bytes: u64,
     pub file_delete_delay_ms: i64,
     /// Records between two syncs.
     pub flush_messages: i64,
@@ -67,6 +71,8 @@ impl Settings {
             compression_zstd_level: keys.number("compression.zstd.level"),
             delete_retention_ms: keys.number("delete.retention.ms"),
             delivery_delay_ms: keys.number("millrace.delivery.delay.ms"),
+            delivery_at_max_ms: keys.number("millrace.delivery.at.max.ms"),
+            delivery_held_bytes: keys.unsigned("millrace.delivery.held.bytes"),
             file_delete_delay_ms: keys.number("file.delete.delay.ms"),
             flush_messages: keys.number("flush.messages"),
             flush_ms: keys.number("flush.ms"),

@@ -15,6 +15,7 @@ const RULES: Rules = Rules {
     keys_required: false,
     timestamps: Timestamps::LogAppend,
     allow_control: true,
+    delivery: None,
 };
 
 fuzz_target!(|data: &[u8]| {

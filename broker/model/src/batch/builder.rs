@@ -3,7 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{
-    CONTROL, CRC_FROM, HEADER_BYTES, MAGIC, PREFIX_BYTES, Record, TRANSACTIONAL, crc_of, varint,
+    CONTROL, CRC_FROM, HANDED_OVER, HEADER_BYTES, MAGIC, PREFIX_BYTES, Record, TRANSACTIONAL,
+    crc_of, varint,
 };
 use crate::{Epoch, Offset};
 
@@ -68,6 +69,13 @@ impl Builder {
     #[must_use]
     pub fn control(mut self) -> Self {
         self.attributes |= CONTROL;
+        self
+    }
+
+    /// Marks the batch as one with which records come that waited elsewhere.
+    #[must_use]
+    pub fn handed_over(mut self) -> Self {
+        self.attributes |= HANDED_OVER;
         self
     }
 

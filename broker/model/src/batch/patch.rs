@@ -65,7 +65,7 @@ pub fn set_payload(batch: &Batch, codec: u8, payload: &[u8]) -> Bytes {
     bytes.freeze()
 }
 
-fn owned(batch: Bytes) -> BytesMut {
+pub(super) fn owned(batch: Bytes) -> BytesMut {
     batch
         .try_into_mut()
         .unwrap_or_else(|shared| BytesMut::from(shared.as_ref()))

@@ -165,7 +165,7 @@ impl<'a> Frame<'a> {
         Ok(headers)
     }
 
-    fn each_header(
+    pub(super) fn each_header(
         &self,
         mut f: impl FnMut(&'a [u8], Option<&'a [u8]>),
     ) -> Result<(), &'static str> {

@@ -21,6 +21,7 @@ fn rules() -> Rules {
             after_max_ms: 3_600_000,
         },
         allow_control: false,
+        delivery: None,
     }
 }
 

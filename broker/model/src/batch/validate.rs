@@ -6,7 +6,11 @@
 
 use bytes::Bytes;
 
-use super::{Batch, HEADER_BYTES, Header, Invalid, MAGIC, record::Frame};
+use super::{
+    Batch, HEADER_BYTES, Header, Invalid, MAGIC,
+    held::{self, DELIVER_AT},
+    record::Frame,
+};
 
 /// What the topic allows.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +24,17 @@ pub struct Rules {
     pub timestamps: Timestamps,
     /// Control batches are the coordinators' alone.
     pub allow_control: bool,
+    /// Records may name the time of their delivery; `None` does not look for one.
+    pub delivery: Option<Delivery>,
+}
+
+/// Times that records may name with the header [`DELIVER_AT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Milliseconds since 1970: at this time or before it nothing waits.
+    pub now_ms: i64,
+    /// Furthest ahead of it, in milliseconds.
+    pub ahead_max_ms: i64,
 }
 
 /// `message.timestamp.type` and its bounds.
@@ -57,6 +72,9 @@ pub enum Rejected {
         "records {indexes:?} have timestamps, {timestamp} the first, outside what the topic allows"
     )]
     Timestamps { indexes: Vec<i32>, timestamp: i64 },
+    /// `at_ms` is that of the first, milliseconds since 1970.
+    #[error("records {indexes:?} are to be delivered at {at_ms}, later than the topic allows")]
+    TooFarAhead { indexes: Vec<i32>, at_ms: i64 },
 }
 
 /// Records of a batch that are named as being at fault. Each costs more in the answer than in the request.
@@ -67,6 +85,8 @@ pub const FAULTS_MAX: usize = 1000;
 pub struct Walked {
     /// The newest timestamp really there; the header's may lie.
     pub max_timestamp: i64,
+    /// The first record whose time of delivery is still to come.
+    pub first_waiting: Option<i32>,
 }
 
 /// Checks everything that needs no look inside the payload.
@@ -130,6 +150,7 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
     let mut max_timestamp = -1;
     let (mut keyless, mut untimely) = (Vec::new(), Vec::new());
     let mut first_untimely = -1;
+    let mut deliveries = Deliveries::default();
     // What comes uncompressed is as large as its batch at most.
     let record_bytes_max = match header.compression() {
         0 => usize::MAX,
@@ -139,9 +160,13 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
         if index == header.record_count {
             return Err(malformed("bytes are left after the last record"));
         }
-        let frame = Frame::read(&mut left)
-            .and_then(|f| f.check_headers().map(|()| f))
-            .map_err(|what| Rejected::Malformed(format!("record {index}: {what}")))?;
+        let malformed_here = |what| Rejected::Malformed(format!("record {index}: {what}"));
+        let frame = Frame::read(&mut left).map_err(malformed_here)?;
+        match &rules.delivery {
+            Some(rules) => deliveries.note(&frame, index, rules),
+            None => frame.check_headers(),
+        }
+        .map_err(malformed_here)?;
         if frame.bytes > record_bytes_max {
             return Err(Rejected::Malformed(format!(
                 "record {index} has {} bytes, max.decompressed.message.bytes allows {record_bytes_max}",
@@ -183,7 +208,70 @@ pub fn records(header: &Header, payload: &[u8], rules: &Rules) -> Result<Walked,
             message: "Compacted topic cannot accept message without key".into(),
         });
     }
-    Ok(Walked { max_timestamp })
+    Ok(Walked {
+        max_timestamp,
+        first_waiting: deliveries.outcome()?,
+    })
+}
+
+/// What the records of a batch say of their delivery.
+#[derive(Default)]
+struct Deliveries {
+    first_waiting: Option<i32>,
+    unreadable: Vec<i32>,
+    too_far: Vec<i32>,
+    first_too_far_ms: i64,
+}
+
+impl Deliveries {
+    /// Fails when the headers are not well formed.
+    fn note(
+        &mut self,
+        frame: &Frame<'_>,
+        index: i32,
+        rules: &Delivery,
+    ) -> Result<(), &'static str> {
+        // As Kafka's clients do it, the last header of a name counts.
+        let mut named = None;
+        frame.each_header(|key, value| {
+            if key == DELIVER_AT.as_bytes() {
+                named = Some(value);
+            }
+        })?;
+        let Some(value) = named else { return Ok(()) };
+        match value.and_then(held::time) {
+            None => note(&mut self.unreadable, index),
+            Some(at_ms) if at_ms.saturating_sub(rules.now_ms) > rules.ahead_max_ms => {
+                if self.too_far.is_empty() {
+                    self.first_too_far_ms = at_ms;
+                }
+                note(&mut self.too_far, index);
+            }
+            Some(at_ms) if at_ms > rules.now_ms => {
+                self.first_waiting.get_or_insert(index);
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn outcome(self) -> Result<Option<i32>, Rejected> {
+        if !self.unreadable.is_empty() {
+            return Err(Rejected::Records {
+                indexes: self.unreadable,
+                message: format!(
+                    "header {DELIVER_AT} must be a time in milliseconds since 1970, in decimal digits"
+                ),
+            });
+        }
+        if !self.too_far.is_empty() {
+            return Err(Rejected::TooFarAhead {
+                indexes: self.too_far,
+                at_ms: self.first_too_far_ms,
+            });
+        }
+        Ok(self.first_waiting)
+    }
 }
 
 fn note(faults: &mut Vec<i32>, index: i32) {

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use model::{BrokerId, Offset, TopicId, TopicPartition, batch};
+use model::{
+    BrokerId, Offset, TopicId, TopicPartition,
+    batch::{self, Header},
+};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
@@ -24,6 +27,9 @@ pub(in crate::coordinator) struct Position {
     /// delivery, in milliseconds since 1970; `None` at the end of the log and for records without a time.
     pub(in crate::coordinator) written_ms: Option<i64>,
 }
+
+/// Batches without records that are looked over for one with some.
+const EMPTY_MAX: usize = 64;
 
 /// Answers from the logs led here. Remembers the times it had to read a batch for: a group that does
 /// not move is asked about every interval.
@@ -87,15 +93,24 @@ fn position(handle: &Handle, ask: Ask, known: Option<i64>) -> Option<Position> {
     }
     let removed = offset != ask.offset;
     let written_ms = known.filter(|_| !removed).or_else(|| {
-        let read = Read {
-            offset,
-            max_bytes: 1,
-            limit: Limit::HighWatermark,
-            leader_epoch: None,
-            last_fetched_epoch: None,
-        };
-        let data = handle.read(read).ok()?;
-        data.batches.first().and_then(|run| written_at(run, offset))
+        let mut offset = offset;
+        for _ in 0..EMPTY_MAX {
+            let read = Read {
+                offset,
+                max_bytes: 1,
+                limit: Limit::HighWatermark,
+                leader_epoch: None,
+                last_fetched_epoch: None,
+            };
+            let data = handle.read(read).ok()?;
+            let run = data.batches.first()?;
+            // Nobody can be late for what is not there: records wait in such a batch, or are gone.
+            match Header::parse(run).ok()? {
+                header if header.record_count == 0 => offset = header.next_offset(),
+                _ => return written_at(run, offset),
+            }
+        }
+        None
     });
     Some(Position { end, written_ms })
 }

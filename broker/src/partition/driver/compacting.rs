@@ -46,6 +46,10 @@ impl Hosted {
         if self.compacting.stop.is_some() || self.local.fault().is_some() || self.uncleanable {
             return;
         }
+        if self.local.hidden_upto() > self.local.log().start_offset() {
+            // A replica that copies the log has to find whole what was handed over.
+            return;
+        }
         // A record that waits must not take the place of one that can be read.
         let upto = self.local.readable_end();
         let log = self.local.log_mut();

@@ -137,6 +137,13 @@ impl Hosted {
     pub(super) fn write(&mut self, now_ms: i64) {
         let effects = self.local.write(now_ms);
         self.act(effects);
+        if self.context.space.is_short() {
+            self.local.hand_over_later(now_ms);
+            return;
+        }
+        let stamp = self.shared.settings.load().stamps_appends();
+        let effects = self.local.hand_over(now_ms, clock::wall_ms(), stamp);
+        self.act(effects);
     }
 
     pub(super) fn follower_at(
@@ -314,6 +321,8 @@ impl Hosted {
             min_isr: machine.required(),
             high_watermark: machine.high_watermark(),
             readable_end: self.local.readable_end(),
+            hidden_upto: self.local.hidden_upto(),
+            held: self.local.held().0,
             watermark_settled: machine.is_watermark_settled(),
         };
         let progress = Progress {

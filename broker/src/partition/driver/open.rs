@@ -73,6 +73,8 @@ impl Hosted {
                 min_isr: 1,
                 high_watermark: local.machine().high_watermark(),
                 readable_end: local.readable_end(),
+                hidden_upto: local.hidden_upto(),
+                held: local.held().0,
                 watermark_settled: true,
             }),
             progress: watch::channel(Progress::default()).0,

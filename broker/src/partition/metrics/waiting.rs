@@ -1,4 +1,4 @@
-//! Records that wait for the delivery delay of their topic.
+//! Records that wait for the delivery delay of their topic, or for the time that they name.
 
 use prometheus_client::{
     collector::Collector,
@@ -11,7 +11,7 @@ use crate::{
     partition::{Role, Roster},
 };
 
-/// By topic and partition led here, of topics that delay delivery.
+/// By topic and partition led here, of those where something waits, or may.
 pub(super) struct Waiting {
     pub(super) roster: Roster,
     pub(super) metadata: metadata::Handle,
@@ -22,7 +22,7 @@ impl Collector for Waiting {
         let image = self.metadata.image();
         let mut family = encoder.encode_descriptor(
             "waiting_records",
-            "Records that wait for the delivery delay of their topic",
+            "Records that wait for the delivery delay of their topic, or for the time that they name",
             None,
             MetricType::Gauge,
         )?;
@@ -31,14 +31,16 @@ impl Collector for Waiting {
             let Some(topic) = image.topics.get(&partition.topic) else {
                 continue;
             };
-            if status.role != Role::Leader || handle.delivery_delay_ms() == 0 {
+            let delays = handle.delivery_delay_ms() > 0;
+            if status.role != Role::Leader || (!delays && status.held == 0) {
                 continue;
             }
             let labels = [
                 ("topic", topic.name.to_string()),
                 ("partition", partition.partition.to_string()),
             ];
-            let waiting = status.high_watermark.0 - status.readable_end.0;
+            let delayed = status.high_watermark.0 - status.readable_end.0;
+            let waiting = delayed.saturating_add_unsigned(status.held);
             ConstGauge::new(waiting).encode(family.encode_family(&labels)?)?;
         }
         Ok(())
