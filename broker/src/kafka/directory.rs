@@ -3,6 +3,7 @@
 use kafka_wire::Str;
 use machine::metadata::image::{Broker, Endpoint, Image, Listener, Partition, Topic};
 use model::{BrokerId, TopicId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A broker's address for Kafka clients.
@@ -20,6 +21,15 @@ pub(super) fn reachable(image: &Image) -> impl Iterator<Item = (&Broker, &Endpoi
         .values()
         .filter(|broker| !broker.fenced)
         .filter_map(|broker| Some((&**broker, endpoint(broker)?)))
+}
+
+/// Of these ids, which may be -1 or come twice, the brokers that clients can reach.
+pub(super) fn reachable_of(
+    image: &Image,
+    ids: impl Iterator<Item = i32>,
+) -> impl Iterator<Item = (&Broker, &Endpoint)> {
+    let ids: BTreeSet<i32> = ids.collect();
+    reachable(image).filter(move |(broker, _)| ids.contains(&broker.id.0))
 }
 
 pub(super) fn is_reachable(image: &Image, id: BrokerId) -> bool {

@@ -13,7 +13,6 @@ use kafka_wire::messages::fetch::{
 use kafka_wire::{ErrorCode, Records, Str, Versions};
 use machine::metadata::image::Image;
 use model::{BrokerId, Epoch};
-use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -215,14 +214,11 @@ fn by_topic(lines: impl Iterator<Item = (Key, PartitionData)>) -> Vec<FetchableT
 
 /// Addresses of the leaders that the response names.
 fn endpoints(image: &Image, responses: &[FetchableTopicResponse]) -> Vec<NodeEndpoint> {
-    let named: BTreeSet<i32> = responses
+    let leaders = responses
         .iter()
         .flat_map(|topic| &topic.partitions)
-        .map(|partition| partition.current_leader.leader_id)
-        .filter(|id| *id >= 0)
-        .collect();
-    directory::reachable(image)
-        .filter(|(broker, _)| named.contains(&broker.id.0))
+        .map(|partition| partition.current_leader.leader_id);
+    directory::reachable_of(image, leaders)
         .map(|(broker, endpoint)| NodeEndpoint {
             node_id: broker.id.0,
             host: Str::from(endpoint.host.as_str()),

@@ -2,7 +2,6 @@
 //!
 //! Opens no batch: what is in one is checked where it is appended.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -304,14 +303,11 @@ fn failure(
 
 /// Addresses of the leaders that the response names.
 fn endpoints(image: &Image, responses: &[TopicProduceResponse]) -> Vec<NodeEndpoint> {
-    let named: BTreeSet<i32> = responses
+    let leaders = responses
         .iter()
         .flat_map(|topic| &topic.partition_responses)
-        .map(|partition| partition.current_leader.leader_id)
-        .filter(|id| *id >= 0)
-        .collect();
-    directory::reachable(image)
-        .filter(|(broker, _)| named.contains(&broker.id.0))
+        .map(|partition| partition.current_leader.leader_id);
+    directory::reachable_of(image, leaders)
         .map(|(broker, endpoint)| NodeEndpoint {
             node_id: broker.id.0,
             host: Str::from(endpoint.host.as_str()),
