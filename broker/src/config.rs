@@ -124,7 +124,7 @@ impl Config {
             voters,
             peer: crate::peer::Config {
                 heartbeat: given.millis("millrace.peer.heartbeat.ms", 50)?,
-                suspect_after: given.millis("millrace.peer.suspect.ms", 1_000)?,
+                suspect_after: given.millis("millrace.peer.suspect.ms", 600)?,
                 call_timeout: given.millis("millrace.peer.call.timeout.ms", 30_000)?,
                 queue_bytes_max: given.bytes("millrace.peer.queue.bytes", 64 << 20)?,
                 frame_bytes_max: given.bytes("millrace.peer.frame.bytes", 128 << 20)?,

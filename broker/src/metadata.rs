@@ -89,6 +89,8 @@ enum Keeper {
         group: Box<Group>,
         mesh: Mesh,
         quorum: Box<Quorum>,
+        /// See [`contact::watch_leader`].
+        uninformed: watch::Receiver<bool>,
     },
 }
 
@@ -128,6 +130,13 @@ impl Handle {
             .start_group(GroupId::METADATA, members, replica)
             .await?;
         let quorum = Quorum::new(group.clone(), mesh.clone(), image.subscribe());
+        let (drifting, uninformed) = watch::channel(false);
+        tokio::spawn(contact::watch_leader(
+            mesh.this_broker(),
+            group.leader(),
+            mesh.alive(),
+            drifting,
+        ));
         let handle = Self(Arc::new(Inner {
             this: mesh.this_broker(),
             image,
@@ -135,6 +144,7 @@ impl Handle {
                 group: Box::new(group.clone()),
                 mesh: mesh.clone(),
                 quorum: Box::new(quorum.clone()),
+                uninformed,
             },
             submissions: Submissions::new(mesh.this_broker()),
         }));
@@ -322,9 +332,17 @@ impl Handle {
     pub fn contact(&self) -> Contact {
         match &self.0.keeper {
             Keeper::Memory(_) => Contact::alone(self.0.this),
-            Keeper::Group { group, mesh, .. } => {
-                Contact::new(self.0.this, group.voters(), mesh.alive())
-            }
+            Keeper::Group {
+                group,
+                mesh,
+                uninformed,
+                ..
+            } => Contact::new(
+                self.0.this,
+                group.voters(),
+                mesh.alive(),
+                uninformed.clone(),
+            ),
         }
     }
 

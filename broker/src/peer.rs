@@ -30,8 +30,9 @@ mod tests;
 pub struct Config {
     /// `millrace.peer.heartbeat.ms`: how often each side of a pair shows that it lives.
     pub heartbeat: Duration,
-    /// `millrace.peer.suspect.ms`: silence after which a peer is held dead. Long, for a machine may be
-    /// short of processors; one that ended is noticed by its connection's end, at once.
+    /// `millrace.peer.suspect.ms`: silence after which a peer is held dead, counted in heartbeats of this
+    /// broker: where the machine is short of processors they come late, and patience grows with them. A peer
+    /// that ended is noticed by its connection's end, at once.
     pub suspect_after: Duration,
     /// `millrace.peer.call.timeout.ms`: how long [`Mesh::call`] waits for a reply.
     pub call_timeout: Duration,
@@ -43,11 +44,19 @@ pub struct Config {
     pub calls_max: usize,
 }
 
+impl Config {
+    /// Heartbeats without a sign of life after which a peer is held dead.
+    fn silent_beats_max(&self) -> u128 {
+        let beat = self.heartbeat.as_millis().max(1);
+        self.suspect_after.as_millis().div_ceil(beat).max(1)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             heartbeat: Duration::from_millis(50),
-            suspect_after: Duration::from_secs(1),
+            suspect_after: Duration::from_millis(600),
             call_timeout: Duration::from_secs(30),
             queue_bytes_max: 64 << 20,
             frame_bytes_max: 128 << 20,

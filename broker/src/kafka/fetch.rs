@@ -116,7 +116,7 @@ impl Serve for Request {
         let elsewhere =
             partitions.any(|line| line.error_code == ErrorCode::NotLeaderOrFollower.code());
         // As for produce: the client would ask here who leads.
-        if elsewhere && !front.metadata.contact().has_majority() {
+        if elsewhere && !front.metadata.contact().is_informed() {
             return Answer::Last(response);
         }
         Answer::Counted(response, claim)

@@ -35,16 +35,25 @@ impl Serve for Request {
 
     async fn serve(self, call: Call) -> Answer<Response> {
         let mut asked = self.topics.iter().flat_map(|topic| &topic.partitions);
-        if !asked.any(is_by_time) {
-            return answer(&self, &call).into();
+        let contact = call.front.metadata.contact();
+        let response = if asked.any(is_by_time) {
+            // Looking for a time reads indexes and batches, and may inflate one.
+            let readers = call.front.roster.readers().clone();
+            match readers.run(move || answer(&self, &call)).await {
+                Some(response) => response,
+                // The broker ends.
+                None => return Answer::Close,
+            }
+        } else {
+            answer(&self, &call)
+        };
+        let mut found = response.topics.iter().flat_map(|topic| &topic.partitions);
+        let elsewhere = found.any(|line| line.error_code == ErrorCode::NotLeaderOrFollower.code());
+        // As for produce: the client would ask here who leads.
+        if elsewhere && !contact.is_informed() {
+            return Answer::Last(response);
         }
-        // Looking for a time reads indexes and batches, and may inflate one.
-        let readers = call.front.roster.readers().clone();
-        match readers.run(move || answer(&self, &call)).await {
-            Some(response) => response.into(),
-            // The broker ends.
-            None => Answer::Close,
-        }
+        response.into()
     }
 }
 
@@ -109,6 +118,10 @@ fn find(
     let replica = replicas::find(front, image, topic, Uuid::nil(), asked.partition_index)
         .map_err(|missing| missing.code)?;
     let status = replicas::leading(&replica, asked.current_leader_epoch)?;
+    // Where the log ends is for its leader to say, which may be another by now.
+    if !matches!(asked.timestamp, special::EARLIEST) && replica.is_cut_off() {
+        return Err(ErrorCode::NotLeaderOrFollower);
+    }
     let supported = |(timestamp, from): (i64, i16)| asked.timestamp == timestamp && version >= from;
     match asked.timestamp {
         special::LATEST if status.watermark_settled => Ok(Some(latest(&status, committed))),

@@ -97,7 +97,7 @@ impl Serve for Request {
             ..Response::default()
         };
         // A client asks for the leader where it sent most of late: here, and this broker would name itself.
-        if elsewhere && !call.front.metadata.contact().has_majority() {
+        if elsewhere && !call.front.metadata.contact().is_informed() {
             return Answer::Last(response);
         }
         response.into()

@@ -255,9 +255,7 @@ impl Handle {
     fn unless_cut_off(&self, now: &Snapshot, read: &Read, error: ReadError) -> ReadError {
         match error {
             ReadError::OffsetOutOfRange { end, .. }
-                if now.role == Role::Leader
-                    && read.offset > end
-                    && self.0.contact.is_lost(&now.isr) =>
+                if read.offset > end && self.is_cut_off_as(now) =>
             {
                 ReadError::NotLeader {
                     leader: None,
@@ -266,6 +264,16 @@ impl Handle {
             }
             error => error,
         }
+    }
+
+    /// Whether this replica leads as far as it knows, and would not be told if another did.
+    pub fn is_cut_off(&self) -> bool {
+        let now = self.0.snapshot.read().clone();
+        self.is_cut_off_as(&now)
+    }
+
+    fn is_cut_off_as(&self, now: &Snapshot) -> bool {
+        now.role == Role::Leader && self.0.contact.is_lost(&now.isr)
     }
 
     /// Follows the ends of the log; a fetch long poll waits on it.

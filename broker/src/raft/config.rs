@@ -53,13 +53,18 @@ impl Config {
     }
 }
 
+/// Votes that take longer are lost. No longer than that either: a leader that is killed just after it was
+/// heard keeps its voters from electing another for about this time.
+pub(super) const VOTE_TIMEOUT_MS: u64 = 170;
+
 /// What openraft is told about one group.
 pub(super) fn openraft_config(id: GroupId) -> io::Result<openraft::Config> {
     openraft::Config {
         cluster_name: id.0.to_string(),
+        // How long a candidate waits for a vote, which waits for the voter's disk.
+        election_timeout_min: VOTE_TIMEOUT_MS,
         // Also the lease during which voters refuse a candidate after they last heard the leader.
-        election_timeout_min: 90,
-        election_timeout_max: 100,
+        election_timeout_max: VOTE_TIMEOUT_MS + 5,
         heartbeat_interval: 40,
         enable_tick: false,
         enable_heartbeat: false,

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::applier::Applier;
+use super::config::VOTE_TIMEOUT_MS;
 use super::rejoin::Part;
 use super::types::{Vote, broker_id, node_id};
 use super::wal::room::Room;
@@ -35,8 +36,10 @@ const STEP: Duration = Duration::from_millis(150);
 /// A campaign that was refused (the old leader's lease, a tie) is repeated after this.
 /// Doubled each time up to [`CAMPAIGN`], since answers may take longer than that.
 const AGAIN: Duration = Duration::from_millis(25);
-/// How long a campaign may stand. The next one throws away the votes of this one, and each vote waits
-/// for a disk.
+/// How long a campaign may stand: the votes for it come by then, or are lost. Each further one is given more
+/// time, up to [`CAMPAIGN`], since its own vote waits for a disk too.
+const STANDING: Duration = Duration::from_millis(VOTE_TIMEOUT_MS + 30);
+/// How long the campaign of a rival may stand before its vote is taken back.
 const CAMPAIGN: Duration = Duration::from_secs(1);
 /// How long a preferred voter must be up before it is handed the leadership.
 const HAND_OVER_AFTER: Duration = Duration::from_secs(3);
@@ -120,11 +123,11 @@ pub(super) fn decide(view: &View<'_>) -> Step {
             .unwrap_or(0),
     };
     let after = STEP * u32::try_from(turn).unwrap_or(u32::MAX);
-    // A campaign of its own would take that vote back.
-    Step::Campaign(if view.voted_for.is_some_and(|id| up(&id)) {
-        CAMPAIGN + after
-    } else {
-        after
+    Step::Campaign(match view.voted_for {
+        Some(id) if id == view.this => STANDING + after,
+        // A campaign of its own would take that vote back.
+        Some(id) if up(&id) => CAMPAIGN + after,
+        _ => after,
     })
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use model::BrokerId;
 
-use super::{CAMPAIGN, HAND_OVER_AFTER, OFFER_AGAIN, STEP, Step, View, decide};
+use super::{CAMPAIGN, HAND_OVER_AFTER, OFFER_AGAIN, STANDING, STEP, Step, View, decide};
 use crate::peer::Alive;
 
 const VOTERS: [BrokerId; 3] = [BrokerId(0), BrokerId(1), BrokerId(2)];
@@ -72,7 +72,7 @@ fn the_preferred_voter_campaigns_first_and_the_others_in_turn() {
 
 #[test]
 fn a_campaign_that_stands_is_given_time() {
-    let next = |turn| Step::Campaign(CAMPAIGN + STEP * turn);
+    let next = |turn| Step::Campaign(STANDING + STEP * turn);
     check_amid(1, &[0, 2], None, false, (Some(1), 0), next(0));
     check_amid(2, &[0, 1], None, false, (Some(2), 0), next(1));
 }
