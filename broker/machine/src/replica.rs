@@ -414,19 +414,10 @@ impl Replica {
 
     /// Looks at the clock: due at [`Self::next_deadline`] or any time.
     pub fn tick(&mut self, now_ms: i64) -> Vec<Effect> {
-        let under = self.is_under_min_in_sync();
-        let late = if under {
-            Refusal::NotEnoughAfterWrite {
-                in_sync: self.membership.in_sync.len(),
-                required: self.required(),
-            }
-        } else {
-            Refusal::Timeout
-        };
         let mut effects = self
             .leading
             .as_mut()
-            .map_or_else(Vec::new, |l| l.waiting.expire(now_ms, &late));
+            .map_or_else(Vec::new, |l| l.waiting.expire(now_ms, &Refusal::Timeout));
         effects.extend(self.settle(now_ms));
         effects
     }

@@ -25,7 +25,6 @@ pub(crate) fn append(error: &AppendError) -> ErrorCode {
         // Kafka answers -1 for an unknown codec; clients can do nothing with that.
         AppendError::UnsupportedCompression(_) => ErrorCode::InvalidRecord,
         AppendError::NotEnoughReplicas { .. } => ErrorCode::NotEnoughReplicas,
-        AppendError::NotEnoughReplicasAfterAppend { .. } => ErrorCode::NotEnoughReplicasAfterAppend,
         AppendError::Timeout => ErrorCode::RequestTimedOut,
         AppendError::OutOfOrderSequence { .. } => ErrorCode::OutOfOrderSequenceNumber,
         // Never PRODUCER_FENCED on produce (KIP-588).

@@ -95,9 +95,6 @@ pub enum AppendError {
     /// Nothing was written.
     #[error("{in_sync} replicas are in sync, {required} required")]
     NotEnoughReplicas { in_sync: usize, required: usize },
-    /// Written, and may yet be committed.
-    #[error("written, but only {in_sync} replicas are in sync, {required} required")]
-    NotEnoughReplicasAfterAppend { in_sync: usize, required: usize },
     /// Written, but not by every in-sync replica in time.
     #[error("replicas did not follow in time")]
     Timeout,
@@ -359,9 +356,6 @@ impl AppendError {
             Refusal::NotLeader => Self::NotLeader { leader, epoch },
             Refusal::NotEnough { in_sync, required } => {
                 Self::NotEnoughReplicas { in_sync, required }
-            }
-            Refusal::NotEnoughAfterWrite { in_sync, required } => {
-                Self::NotEnoughReplicasAfterAppend { in_sync, required }
             }
             Refusal::Timeout => Self::Timeout,
             Refusal::OutOfOrder {

@@ -36,9 +36,6 @@ pub enum Refusal {
     #[error("{in_sync} replicas in sync, {required} required")]
     NotEnough { in_sync: usize, required: usize },
     /// Written, may yet be committed.
-    #[error("written, but {in_sync} replicas in sync, {required} required")]
-    NotEnoughAfterWrite { in_sync: usize, required: usize },
-    /// Written, may yet be committed.
     #[error("replicas did not follow in time")]
     Timeout,
     #[error("sequence {given} of producer {producer}, {expected} expected")]
