@@ -47,7 +47,7 @@ fn run_together(
     file_system: &FileSystem,
 ) -> Option<Vec<Result<Offset, Error>>> {
     let mut parts: Vec<_> = tasks.iter().map(Part::begin).collect();
-    if !file_system.sync() {
+    if !file_system.sync(tasks.len()) {
         return None;
     }
     let mut renamed = 0;
@@ -55,7 +55,7 @@ fn run_together(
         renamed += usize::from(part.put_epochs());
     }
     // The recovery point says that the epochs below it need not be read from the log again.
-    if renamed > 0 && !file_system.sync() {
+    if renamed > 0 && !file_system.sync(renamed) {
         return None;
     }
     Some(parts.into_iter().map(Part::finish).collect())

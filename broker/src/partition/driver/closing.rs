@@ -9,7 +9,7 @@ impl Driver {
         let context = self.context.clone();
         let hosted = self.hosted.values();
         let prepared: Vec<_> = hosted.filter_map(|h| h.local.prepare_close()).collect();
-        let is_synced = context.file_system.sync();
+        let is_synced = context.file_system.sync(prepared.len());
         for prepared in prepared {
             prepared.put(is_synced);
         }
