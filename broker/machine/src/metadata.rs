@@ -28,7 +28,7 @@ mod tests;
 pub use topic::check_name as check_topic_name;
 
 use command::{Command, Refusal, Reply};
-use image::Image;
+use image::{Image, Origin};
 
 /// Producer ids handed out at a time (KIP-730).
 pub const PRODUCER_ID_BLOCK: i32 = 1000;
@@ -68,7 +68,13 @@ impl Image {
             } => {
                 feature::check(self, id, levels)?;
                 let life = (incarnation, previous_epoch);
-                broker::register(self, id, life, rack, endpoints, levels)
+                let is_first = self.next_broker_epoch == 0;
+                let reply = broker::register(self, id, life, rack, endpoints, levels)?;
+                if is_first {
+                    let at_ms = now_ms;
+                    self.origin = Some(Origin { incarnation, at_ms });
+                }
+                Ok(reply)
             }
             Command::FenceBroker { id, epoch } => broker::fence(self, id, epoch),
             Command::UnfenceBroker { id, epoch } => broker::unfence(self, id, epoch),

@@ -127,18 +127,24 @@ impl Local {
             epoch = %known.0,
             "log parted from the leader's and is cut"
         );
-        self.watermarks.cut(self.partition, to);
-        self.holding.cut(&self.directory, to)?;
+        self.note_cut(to)?;
         self.log.truncate_to(to)?;
         // Batches go whole: it may have been more.
         let end = self.log.end_offset();
         if end < to {
-            self.holding.cut(&self.directory, end)?;
+            self.note_cut(end)?;
         }
-        self.delivering.cut(to, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())
+    }
+
+    /// What is kept beside the log speaks of nothing beyond `end`: written down first, since nobody would
+    /// know after a crash in between.
+    fn note_cut(&mut self, end: Offset) -> Result<(), Error> {
+        self.watermarks.cut(self.partition, end);
+        self.delivering.cut(end, &self.directory);
+        self.holding.cut(&self.directory, end)
     }
 
     fn reset(&mut self, start: Offset, now_ms: i64) -> Result<(), Error> {
@@ -150,10 +156,10 @@ impl Local {
         );
         producers::forget(&self.directory);
         self.watermarks.cut(self.partition, start);
+        self.delivering.cut(start, &self.directory);
         self.holding.forget(&self.directory)?;
         self.log.reset_to(start)?;
         self.holding.reset(&self.directory, start);
-        self.delivering.cut(start, &self.directory);
         let producers = self.recount_producers();
         self.machine.truncated(self.ends(), producers, now_ms);
         Ok(())

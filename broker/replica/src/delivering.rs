@@ -81,7 +81,7 @@ impl Delivering {
         self.wake_ms = None;
     }
 
-    /// The log in `directory` was cut and ends at `end` now.
+    /// The log in `directory` is about to be cut at `end`, or ends there now.
     pub(crate) fn cut(&mut self, end: Offset, directory: &Path) {
         self.due.cut(end);
         if let Some(kept) = &mut self.kept

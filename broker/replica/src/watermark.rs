@@ -1,7 +1,8 @@
 //! High watermarks of the logs here, written down now and then in one file: a broker that starts goes on from
 //! there instead of from the start of each log, until its followers or its leaders say more.
 //!
-//! Never a reason to truncate, and never above what was committed: an older one, or none, is as good.
+//! Never a reason to truncate, and never above what was committed: an older one, or none, is as good, unless
+//! the log was cut below it meanwhile. A cut is therefore written down and synced before it is made.
 //!
 //! ```text
 //! TOPIC-ID PARTITION OFFSET   a line each
@@ -11,7 +12,8 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    fs, io,
+    fs::{self, File},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -34,6 +36,15 @@ struct Noted {
     watermarks: BTreeMap<TopicPartition, Offset>,
     /// The file has others.
     changed: bool,
+}
+
+/// When what is written survives a crash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    /// When the system comes to it.
+    Later,
+    /// When the call returns.
+    Synced,
 }
 
 impl Watermarks {
@@ -73,10 +84,23 @@ impl Watermarks {
     /// A log is about to be cut at `end`: what is noted may speak of records that go, and by the next start
     /// others may stand there.
     pub(crate) fn cut(&self, partition: TopicPartition, end: Offset) {
-        let beyond = self.of(partition).is_some_and(|noted| noted > end);
-        if beyond {
-            self.note(partition, end);
-            self.store();
+        let mut noted = self.noted();
+        if noted
+            .watermarks
+            .get(&partition)
+            .is_none_or(|noted| *noted <= end)
+        {
+            return;
+        }
+        noted.watermarks.insert(partition, end);
+        noted.changed = true;
+        match self.write(&noted.watermarks, Durable::Synced) {
+            Ok(()) => noted.changed = false,
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "high watermarks cannot be written down");
+                // What an earlier one says may be too much.
+                let _missing = fs::remove_file(&self.path);
+            }
         }
     }
 
@@ -85,20 +109,37 @@ impl Watermarks {
         self.noted().changed
     }
 
-    /// Writes all down if any has changed. Not synced: after a crash an older file will do. One that cannot be
-    /// written neither.
+    /// Writes all down if any has changed. Not synced: after a crash an older file will do. What cannot be
+    /// written is left for the next time.
     pub fn store(&self) {
         let mut noted = self.noted();
-        if !std::mem::take(&mut noted.changed) {
+        if !noted.changed {
             return;
         }
+        match self.write(&noted.watermarks, Durable::Later) {
+            Ok(()) => noted.changed = false,
+            Err(error) => {
+                tracing::debug!(path = %self.path.display(), %error, "high watermarks cannot be written down");
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        watermarks: &BTreeMap<TopicPartition, Offset>,
+        durable: Durable,
+    ) -> io::Result<()> {
         let temporary = self.path.with_extension("tmp");
-        let write = || -> io::Result<()> {
-            fs::write(&temporary, encode(&noted.watermarks))?;
-            fs::rename(&temporary, &self.path)
-        };
-        if let Err(error) = write() {
-            tracing::debug!(path = %self.path.display(), %error, "high watermarks cannot be written down");
+        let mut file = File::create(&temporary)?;
+        file.write_all(encode(watermarks).as_bytes())?;
+        if durable == Durable::Later {
+            return fs::rename(&temporary, &self.path);
+        }
+        file.sync_all()?;
+        fs::rename(&temporary, &self.path)?;
+        match self.path.parent() {
+            Some(directory) => File::open(directory)?.sync_all(),
+            None => Ok(()),
         }
     }
 
@@ -185,6 +226,24 @@ mod tests {
         watermarks.store();
         watermarks.cut(partition(0), Offset(60));
         watermarks.cut(partition(0), Offset(20));
+        let again = Watermarks::load(dir.path());
+        assert_eq!(again.of(partition(0)), Some(Offset(20)));
+    }
+
+    #[test]
+    fn cut_that_cannot_be_written_down_leaves_no_file_that_says_more_and_is_written_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let watermarks = Watermarks::load(dir.path());
+        watermarks.note(partition(0), Offset(50));
+        watermarks.store();
+        let in_the_way = dir.path().join(FILE).with_extension("tmp");
+        fs::create_dir(&in_the_way).unwrap();
+        watermarks.cut(partition(0), Offset(20));
+        assert_eq!(Watermarks::load(dir.path()).of(partition(0)), None);
+        watermarks.store();
+        assert!(watermarks.have_changed());
+        fs::remove_dir(&in_the_way).unwrap();
+        watermarks.store();
         let again = Watermarks::load(dir.path());
         assert_eq!(again.of(partition(0)), Some(Offset(20)));
     }

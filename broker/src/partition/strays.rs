@@ -12,14 +12,19 @@ use std::{
     time::Duration,
 };
 
-use machine::metadata::image::Image;
+use machine::metadata::image::{Image, Origin};
 use model::{BrokerId, TopicId, TopicPartition};
 use tokio::runtime;
 use uuid::Uuid;
 
 use super::clock;
 
-/// Where the epoch of the last registration is written down: it grows as long as the metadata live.
+/// Where the last registration is written down: its epoch, which grows as long as the metadata live, and
+/// where those began.
+///
+/// ```text
+/// EPOCH INCARNATION MS
+/// ```
 const REGISTERED: &str = "registered";
 /// Beginning of the ending of directories that are to be removed.
 pub(super) const REMOVED: &str = "removed";
@@ -37,7 +42,10 @@ pub(super) fn sort_out(
         return Ok(Vec::new());
     };
     fs::create_dir_all(partitions)?;
-    let same_metadata = last_epoch(partitions).is_some_and(|last| last < broker.epoch);
+    let same_metadata = image
+        .origin
+        .zip(last_registered(partitions))
+        .is_some_and(|(origin, (epoch, began))| epoch < broker.epoch && began == shown(origin));
     let mut removed = Vec::new();
     for entry in fs::read_dir(partitions)? {
         let path = entry?.path();
@@ -67,7 +75,9 @@ pub(super) fn sort_out(
         }
     }
     // Last: a start that ends before has told nobody that it has seen these metadata.
-    if let Err(error) = fs::write(partitions.join(REGISTERED), format!("{}\n", broker.epoch)) {
+    let began = image.origin.map_or_else(String::new, shown);
+    let registered = format!("{} {began}\n", broker.epoch);
+    if let Err(error) = fs::write(partitions.join(REGISTERED), registered) {
         tracing::debug!(%error, "epoch of the registration is not written down");
     }
     Ok(removed)
@@ -93,9 +103,15 @@ pub(super) fn remove_later(removed: Vec<PathBuf>, after: Duration, runtime: &run
     });
 }
 
-fn last_epoch(partitions: &Path) -> Option<i64> {
+/// Its epoch, and where the metadata began.
+fn last_registered(partitions: &Path) -> Option<(i64, String)> {
     let text = fs::read_to_string(partitions.join(REGISTERED)).ok()?;
-    text.strip_suffix('\n')?.parse().ok()
+    let (epoch, began) = text.strip_suffix('\n')?.split_once(' ')?;
+    Some((epoch.parse().ok()?, began.to_owned()))
+}
+
+fn shown(origin: Origin) -> String {
+    format!("{} {}", origin.incarnation, origin.at_ms)
 }
 
 fn has_ending(path: &Path, beginning: &str) -> bool {
@@ -131,9 +147,9 @@ mod tests {
 
     const THIS: BrokerId = BrokerId(1);
 
-    /// Brokers 1 and 2, of which 1 has registered `times`; a topic with partition 0 on the one and 1 on
-    /// the other.
-    fn image(times: usize) -> Image {
+    /// Metadata that began at `began_ms`, with brokers 1 and 2, of which 1 has registered `times`; a topic
+    /// with partition 0 on the one and 1 on the other.
+    fn image(began_ms: i64, times: usize) -> Image {
         let mut image = Image::genesis();
         for id in [2].into_iter().chain(std::iter::repeat_n(1, times)) {
             let register = Command::RegisterBroker {
@@ -144,7 +160,7 @@ mod tests {
                 previous_epoch: None,
                 levels: machine::metadata::feature::Levels::BUILD,
             };
-            image.apply(register, 0, 0);
+            image.apply(register, began_ms, 0);
         }
         for broker in image.brokers.clone().values() {
             let (id, epoch) = (broker.id, broker.epoch);
@@ -186,13 +202,13 @@ mod tests {
         let root = root.path();
         let make = |name: String| fs::create_dir(root.join(name)).unwrap();
         assert!(sort_out(root, &Image::genesis(), THIS).unwrap().is_empty());
-        assert!(sort_out(root, &image(1), THIS).unwrap().is_empty());
+        assert!(sort_out(root, &image(5, 1), THIS).unwrap().is_empty());
         make(name(7, 0));
         make(name(7, 1));
         make(name(8, 0));
         make(format!("{}.damaged-5", name(7, 0)));
         make(format!("{}.removed", name(9, 0)));
-        let removed = sort_out(root, &image(2), THIS).unwrap();
+        let removed = sort_out(root, &image(5, 2), THIS).unwrap();
         assert_eq!(removed.len(), 3);
         assert_eq!(
             names(root),
@@ -211,10 +227,11 @@ mod tests {
     fn what_other_metadata_do_not_know_is_kept_aside() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        assert!(sort_out(root, &image(3), THIS).unwrap().is_empty());
+        assert!(sort_out(root, &image(5, 1), THIS).unwrap().is_empty());
         fs::create_dir(root.join(name(8, 0))).unwrap();
-        assert!(sort_out(root, &image(1), THIS).unwrap().is_empty());
-        assert!(sort_out(root, &image(2), THIS).unwrap().is_empty());
+        // Epochs of the others may have come further.
+        assert!(sort_out(root, &image(6, 3), THIS).unwrap().is_empty());
+        assert!(sort_out(root, &image(6, 4), THIS).unwrap().is_empty());
         let kept = format!("{}.stray", name(8, 0));
         assert_eq!(names(root), [kept, REGISTERED.to_owned()]);
     }

@@ -55,6 +55,19 @@ pub struct Image {
     /// Level of the commands that may be logged, see [`super::feature`].
     #[serde(default, skip_serializing_if = "Level::is_first")]
     pub level: Level,
+    /// `None` until the first broker registers, and in metadata that began before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// Which metadata these are: the registration that they began with. Other metadata, as of a cluster that
+/// was set up anew, give the same epochs again, but began at another time. No rule depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Of the first broker.
+    pub incarnation: Uuid,
+    /// By the metadata leader's clock.
+    pub at_ms: i64,
 }
 
 /// Leave to restart one broker, granted to one holder at a time.

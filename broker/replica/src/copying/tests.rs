@@ -113,3 +113,25 @@ fn records_that_come_twice_are_taken_once_and_the_newer_watermark_with_them() {
         assert_eq!(local.log().end_offset(), Offset(3));
     }
 }
+
+#[test]
+fn cut_inside_a_batch_leaves_nothing_noted_beyond_where_the_log_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut local = follower(directory.path());
+    local.delay_delivery(0, 0);
+    let some = records(0, &[0, 3, 6], 0);
+    assert!(local.fetched(Epoch(0), some, 0).0);
+    // All that is there is due and stays so.
+    local.delay_delivery(1000, 0);
+    let partition = local.partition;
+    local.watermarks.note(partition, Offset(9));
+    let diverging = Answer::Diverging {
+        from: Offset(9),
+        known: (Epoch(0), Offset(4)),
+    };
+    assert!(local.fetched(Epoch(0), diverging, 0).0);
+    assert_eq!(local.log.end_offset(), Offset(3));
+    let delivered = crate::delivered::Delivered::load(&local.directory).unwrap();
+    assert_eq!(delivered.upto, Offset(3));
+    assert_eq!(local.watermarks.of(partition), Some(Offset(3)));
+}

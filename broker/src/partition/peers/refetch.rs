@@ -10,7 +10,10 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use commitlog::Hole;
 use futures::{FutureExt, future::BoxFuture};
-use model::{BrokerId, Offset, TopicId, TopicPartition};
+use model::{
+    BrokerId, Offset, TopicId, TopicPartition,
+    batch::{self, Batch},
+};
 use tokio::runtime;
 use uuid::Uuid;
 
@@ -102,7 +105,15 @@ async fn ask(
         for source in sources {
             match mesh.call(*source, Service::Refetch, request.clone()).await {
                 Ok(batches) if batches.is_empty() => answered = true,
-                Ok(batches) => return Some(batches),
+                Ok(batches) if fits(&batches, hole) => return Some(batches),
+                Ok(_) => {
+                    answered = true;
+                    tracing::warn!(
+                        %partition,
+                        broker = %source,
+                        "batches that came for a damaged range are not those: another replica is asked"
+                    );
+                }
                 Err(error) => {
                     tracing::debug!(%partition, %error, "damaged range is asked for again")
                 }
@@ -113,6 +124,19 @@ async fn ask(
         }
     }
     None
+}
+
+/// Whether these may be the batches of the hole: whole, as many bytes, and within its offsets. The log
+/// looks closer before it takes them.
+fn fits(batches: &Bytes, hole: &Hole) -> bool {
+    let within = |batch: &Batch| {
+        let header = &batch.header;
+        header.base_offset >= hole.from
+            && header.next_offset() <= hole.next
+            && batch.verify_crc().is_ok()
+    };
+    batches.len() as u64 == hole.bytes()
+        && batch::split(batches.clone()).is_ok_and(|batches| batches.iter().all(within))
 }
 
 impl peer::Handler for Lender {
@@ -161,7 +185,7 @@ fn batches(handle: &Handle, request: &Request) -> Option<Bytes> {
         };
         let before = from;
         for run in runs {
-            for batch in model::batch::split(run).ok()? {
+            for batch in batch::split(run).ok()? {
                 from = batch.header.next_offset();
                 out.extend_from_slice(&batch.bytes);
             }
