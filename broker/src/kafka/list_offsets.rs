@@ -1,6 +1,6 @@
 //! `ListOffsets`: where a partition begins and ends, and what was written at a time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use kafka_wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse, Request, Response,
@@ -65,10 +65,10 @@ fn answer(request: &Request, call: &Call) -> Response {
     let image = call.front.metadata.image();
     let committed = request.isolation_level == READ_COMMITTED;
     let topics = request.topics.iter().map(|topic| {
-        let times = |index| {
-            let same = |asked: &&ListOffsetsPartition| asked.partition_index == index;
-            topic.partitions.iter().filter(same).count()
-        };
+        let mut times: HashMap<i32, usize> = HashMap::new();
+        for asked in &topic.partitions {
+            *times.entry(asked.partition_index).or_default() += 1;
+        }
         // One that is named twice is refused, and told once.
         let mut told = HashSet::new();
         let once = topic
@@ -76,7 +76,7 @@ fn answer(request: &Request, call: &Call) -> Response {
             .iter()
             .filter(move |asked| told.insert(asked.partition_index));
         let partitions = once.map(|asked| {
-            if times(asked.partition_index) > 1 {
+            if times.get(&asked.partition_index).is_some_and(|n| *n > 1) {
                 return line(
                     asked.partition_index,
                     Err(ErrorCode::InvalidRequest),
@@ -209,5 +209,46 @@ fn line(partition_index: i32, found: Found, version: i16) -> ListOffsetsPartitio
         } else {
             -1
         },
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use kafka_wire::Str;
+    use kafka_wire::messages::list_offsets::ListOffsetsTopic;
+
+    use super::*;
+    use crate::kafka::testing::{self, Client};
+
+    /// Work that grew with the square of their number would not end.
+    #[tokio::test]
+    async fn many_partitions_are_answered_and_one_named_twice_is_refused_once() {
+        const MANY: i32 = 200_000;
+        let server = testing::serve("").await;
+        let mut client = Client::connect(&server).await;
+        let indexes = (0..MANY).chain([7]);
+        let request = Request {
+            replica_id: -1,
+            topics: vec![ListOffsetsTopic {
+                name: Str::from_static("unknown"),
+                partitions: indexes
+                    .map(|partition_index| ListOffsetsPartition {
+                        partition_index,
+                        timestamp: special::LATEST,
+                        ..ListOffsetsPartition::default()
+                    })
+                    .collect(),
+            }],
+            ..Request::default()
+        };
+        let mut topics = client.call(5, &request).await.topics;
+        let lines = topics.remove(0).partitions;
+        assert_eq!(lines.len(), usize::try_from(MANY).unwrap());
+        let refused = lines
+            .iter()
+            .filter(|line| line.error_code == ErrorCode::InvalidRequest.code())
+            .map(|line| line.partition_index);
+        assert_eq!(refused.collect::<Vec<_>>(), [7]);
     }
 }

@@ -253,10 +253,11 @@ fn operation(code: i8) -> Result<Operation, Failure> {
 fn replacing(front: &Front, target: &Resource, mut edits: Vec<Edit>) -> Vec<Edit> {
     let image = front.metadata.image();
     let present = image.configs.get(&target.id);
+    let stated: HashSet<&str> = edits.iter().map(|edit| &*edit.name).collect();
     let removed: Vec<Edit> = present
         .into_iter()
         .flat_map(|configs| configs.keys())
-        .filter(|key| !edits.iter().any(|edit| *edit.name == ***key))
+        .filter(|key| !stated.contains(&***key))
         .map(|key| Edit {
             name: Str::from(&**key),
             operation: Operation::Delete,

@@ -1,6 +1,8 @@
 //! What may be changed of a broker's configs while it runs (KIP-226): which keys, and whether the broker
 //! can run with all that holds then.
 
+use std::collections::HashSet;
+
 use api::config::{Catalogue, Definition, Kind, Layers, Scope, UpdateMode, catalogue};
 use kafka_wire::ErrorCode;
 use machine::metadata::image::ConfigResource;
@@ -78,8 +80,8 @@ fn check_value(keys: &Catalogue, name: &str, value: &str) -> Result<(), Failure>
     let Some(key) = keys.get(name) else {
         return keys.check_given(name, value).map(drop).map_err(Into::into);
     };
-    let all: Vec<&str> = items(value).collect();
-    let twice = (1..all.len()).any(|n| all.iter().take(n).any(|item| Some(item) == all.get(n)));
+    let mut seen = HashSet::new();
+    let twice = !items(value).all(|item| seen.insert(item));
     if key.kind == Kind::List && twice {
         return Err(refused(format!(
             "Configuration '{name}' values must not be duplicated."

@@ -1,12 +1,13 @@
 //! `AlterReplicaLogDirs`: a replica that is here is in the one directory already, and to another it
 //! cannot go.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use kafka_wire::messages::alter_replica_log_dirs::{
     AlterReplicaLogDirPartitionResult, AlterReplicaLogDirTopicResult, Request, Response,
 };
-use kafka_wire::{ErrorCode, Versions};
+use kafka_wire::{ErrorCode, Str, Versions};
 use model::TopicPartition;
 
 use crate::kafka::dispatch::{Answer, Call, Serve};
@@ -17,6 +18,7 @@ impl Serve for Request {
 
     async fn serve(self, call: Call) -> Answer<Response> {
         let mut results: Vec<AlterReplicaLogDirTopicResult> = Vec::new();
+        let mut places: HashMap<Str, usize> = HashMap::new();
         for dir in self.dirs {
             let known = Path::new(&*dir.path) == call.front.config.log_dir;
             for topic in dir.topics {
@@ -32,7 +34,8 @@ impl Serve for Request {
                     continue;
                 }
                 // A topic may be named under several directories, and is answered once.
-                match results.iter_mut().find(|r| r.topic_name == topic.name) {
+                let place = *places.entry(topic.name.clone()).or_insert(results.len());
+                match results.get_mut(place) {
                     Some(result) => result.partitions.extend(partitions),
                     None => results.push(AlterReplicaLogDirTopicResult {
                         topic_name: topic.name,

@@ -1,6 +1,6 @@
 //! `DescribeLogDirs`: the one data directory, and what each replica takes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use kafka_wire::messages::describe_log_dirs::{
     DescribableLogDirTopic, DescribeLogDirsPartition, DescribeLogDirsResult, DescribeLogDirsTopic,
@@ -16,9 +16,13 @@ impl Serve for Request {
     async fn serve(self, call: Call) -> Answer<Response> {
         let front = &call.front;
         let image = front.metadata.image();
-        let asked = |name: &str, index: i32| match &self.topics {
-            None => true,
-            Some(topics) => topics.iter().any(|topic| names(topic, name, index)),
+        let named: Option<HashSet<(&str, i32)>> = self
+            .topics
+            .as_ref()
+            .map(|topics| topics.iter().flat_map(pairs).collect());
+        let asked = |name, index| {
+            let named = named.as_ref();
+            named.is_none_or(|named| named.contains(&(name, index)))
         };
         let mut topics: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
         for (id, handle) in front.roster.all() {
@@ -59,8 +63,9 @@ impl Serve for Request {
     }
 }
 
-fn names(topic: &DescribableLogDirTopic, name: &str, index: i32) -> bool {
-    topic.topic == name && topic.partitions.contains(&index)
+fn pairs(topic: &DescribableLogDirTopic) -> impl Iterator<Item = (&str, i32)> {
+    let each = topic.partitions.iter();
+    each.map(|index| (&*topic.topic, *index))
 }
 
 /// Bytes of the file system, and those that may still be written; -1 when unknown.

@@ -12,14 +12,16 @@ use kafka_wire::{ErrorCode, Versions};
 use machine::metadata::command::Command;
 use machine::metadata::quota::{Bound, Entity, Name};
 use machine::quota::Kind;
+use tokio::time::Instant;
 
 use super::{CLIENT_ID, IP, USER};
 use crate::kafka::Front;
 use crate::kafka::dispatch::{Answer, Call, Serve};
 use crate::kafka::topics::{Failure, submit};
 
-/// The request carries no timeout; this is Kafka's default for admin calls.
-const TIMEOUT_MS: i32 = 60_000;
+/// For all of a request, which carries no timeout: Kafka's default for admin calls. What is not begun by
+/// then is not done.
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// For the name of a host to be resolved.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -28,9 +30,10 @@ impl Serve for Request {
 
     async fn serve(self, call: Call) -> Answer<Response> {
         let twice = twice(&self.entries);
+        let deadline = Instant::now() + TIMEOUT;
         let mut entries = Vec::with_capacity(self.entries.len());
         for entry in &self.entries {
-            let altered = alter(&call.front, entry, &twice, self.validate_only).await;
+            let altered = alter(&call.front, entry, &twice, self.validate_only, deadline).await;
             let (code, message) = match altered {
                 Ok(()) => (ErrorCode::None, None),
                 Err(failure) => (failure.code, Some(failure.message.into())),
@@ -87,13 +90,14 @@ async fn alter(
     entry: &RequestEntryData,
     twice: &HashSet<String>,
     validate_only: bool,
+    deadline: Instant,
 ) -> Result<(), Failure> {
     let name = shown(&entry.entity);
     let mut keys = HashSet::new();
     if twice.contains(&name) || !entry.ops.iter().all(|op| keys.insert(&op.key)) {
         return Err(refused(format!("Ignoring duplicate entity {name}")));
     }
-    let entity = entity(&entry.entity).await?;
+    let entity = entity(&entry.entity, deadline).await?;
     let changes = entry
         .ops
         .iter()
@@ -103,7 +107,17 @@ async fn alter(
         return Ok(());
     }
     let command = Command::AlterQuotas { entity, changes };
-    submit(front, command, TIMEOUT_MS, validate_only)
+    let left_ms = deadline
+        .saturating_duration_since(Instant::now())
+        .as_millis();
+    if left_ms == 0 {
+        return Err(Failure::new(
+            ErrorCode::RequestTimedOut,
+            "The request timed out before this quota was altered; ask for fewer at a time.",
+        ));
+    }
+    let left_ms = i32::try_from(left_ms).unwrap_or(i32::MAX);
+    submit(front, command, left_ms, validate_only)
         .await
         .map(drop)
 }
@@ -112,7 +126,7 @@ fn refused(text: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::InvalidRequest, text)
 }
 
-async fn entity(parts: &[RequestEntityData]) -> Result<Entity, Failure> {
+async fn entity(parts: &[RequestEntityData], deadline: Instant) -> Result<Entity, Failure> {
     let mut entity = Entity::default();
     for part in parts {
         let kind = &*part.entity_type;
@@ -141,22 +155,26 @@ async fn entity(parts: &[RequestEntityData]) -> Result<Entity, Failure> {
         ));
     }
     if let Some(Name::Named(host)) = &entity.ip {
-        check_host(host).await?;
+        let address = resolve(host, deadline).await?;
+        entity.ip = Some(Name::Named(address.to_string().into()));
     }
     Ok(entity)
 }
 
-async fn check_host(host: &str) -> Result<(), Failure> {
-    if host.parse::<IpAddr>().is_ok() {
-        return Ok(());
+/// The address that connections from there are counted under: a limit holds for it however it is spelled.
+/// Of a host with several the first, as in Kafka.
+async fn resolve(host: &str, deadline: Instant) -> Result<IpAddr, Failure> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(address.to_canonical());
     }
-    let found = tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((host, 0))).await;
-    match found {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(refused(format!(
-            "{host} is not a valid IP or resolvable host."
-        ))),
-    }
+    let deadline = deadline.min(Instant::now() + RESOLVE_TIMEOUT);
+    let found = tokio::time::timeout_at(deadline, tokio::net::lookup_host((host, 0))).await;
+    found
+        .ok()
+        .and_then(Result::ok)
+        .and_then(|mut addresses| addresses.next())
+        .map(|address| address.ip().to_canonical())
+        .ok_or_else(|| refused(format!("{host} is not a valid IP or resolvable host.")))
 }
 
 /// The limit that one line sets; `None` takes it back, whatever its name.
@@ -185,9 +203,11 @@ fn bound(entity: &Entity, op: &OpData) -> Result<Option<Bound>, Failure> {
         Some((max, kind)) if value > max => Err(refused(format!(
             "Proposed value for {key} is too large for {kind}."
         ))),
-        Some(_) if value.fract() > FRACTION => {
+        Some(_) if (value - value.round()).abs() > FRACTION => {
             Err(refused(format!("{key} cannot be a fractional value.")))
         }
+        Some(_) if value < FRACTION => Err(refused(format!("Quota {key} must be greater than 0"))),
+        Some(_) => Ok(Some(Bound(value.round()))),
         _ => Ok(Some(Bound(value))),
     }
 }

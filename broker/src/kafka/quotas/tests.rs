@@ -106,6 +106,7 @@ async fn limits_are_refused_in_kafkas_words() {
             1e30,
             "Proposed value for producer_byte_rate is too large for a LONG.",
         ),
+        (&[("user", "u")], produce, 2.9999999, ""),
         (&[("user", "u")], "request_percentage", 0.5, ""),
         (
             &[("user", "u")],
@@ -258,6 +259,22 @@ async fn topics_beyond_the_quota_of_mutations_are_refused_by_name() {
     let exceeded = ErrorCode::ThrottlingQuotaExceeded.code();
     assert_eq!(codes, [0, exceeded, exceeded]);
     assert!(response.throttle_time_ms > 0);
+}
+
+#[tokio::test]
+async fn limit_of_an_address_is_kept_under_its_common_spelling() {
+    let (_server, mut client) = connect().await;
+    for spelled in ["::ffff:10.0.0.1", "0:0:0:0:0:0:0:1"] {
+        let limit = [("ip", spelled)];
+        assert_eq!(
+            alter(&mut client, &limit, "connection_creation_rate", 1.0).await,
+            ""
+        );
+    }
+    assert_eq!(
+        find(&mut client, &[("ip", 2, "")], true).await,
+        ["ip=10.0.0.1", "ip=::1"]
+    );
 }
 
 #[tokio::test]

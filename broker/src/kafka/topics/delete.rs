@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use kafka_wire::messages::delete_topics::{
     DeletableTopicResult, DeleteTopicState, Request, Response,
 };
@@ -19,6 +19,8 @@ use crate::kafka::{Front, directory};
 
 /// First version whose clients know what to do when a quota is used up (KIP-599).
 const STRICT_FROM: i16 = 5;
+/// Topics of one request that are being deleted at a time.
+const AT_ONCE_MAX: usize = 64;
 
 impl Serve for Request {
     const OFFERED: Versions = Versions::new(1, 6);
@@ -43,7 +45,7 @@ impl Serve for Request {
                     }
                 });
         Response {
-            responses: join_all(results).await,
+            responses: stream::iter(results).buffered(AT_ONCE_MAX).collect().await,
             ..Response::default()
         }
         .into()
