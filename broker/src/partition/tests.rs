@@ -339,6 +339,8 @@ fn read(handle: &Handle, limit: Limit) -> Vec<String> {
         .into_iter()
         .flat_map(|run| batch::split(run).unwrap());
     batches
+        // Where records waited there is a marker, which consumers pass over.
+        .filter(|batch| !batch.header.is_control())
         .flat_map(|b| b.records().collect::<Vec<_>>())
         .map(|r| String::from_utf8(r.unwrap().value.unwrap().to_vec()).unwrap())
         .collect()
