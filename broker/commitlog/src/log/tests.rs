@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod cutting;
+mod large;
 mod reading;
 mod retention;
 mod rolling;

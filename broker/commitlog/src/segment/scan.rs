@@ -72,7 +72,8 @@ pub(crate) fn batches_by(
     let size = segment.size();
     let mut wanted = CHUNK_BYTES;
     while position < size {
-        let mut chunk = read(position, wanted)?;
+        let asked = wanted;
+        let mut chunk = read(position, asked)?;
         wanted = CHUNK_BYTES;
         let before = position;
         loop {
@@ -118,12 +119,12 @@ pub(crate) fn batches_by(
                 break;
             }
         }
-        if position == before && (chunk.len() as u64) < (wanted as u64).min(size - position) {
+        if position == before && (chunk.len() as u64) < (asked as u64).min(size - position) {
             // The file became shorter than what was published: the end is here.
             return Ok(End {
                 position,
                 fault: Some(Invalid::Truncated {
-                    needed: wanted,
+                    needed: asked,
                     present: chunk.len(),
                 }),
             });
