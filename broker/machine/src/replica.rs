@@ -281,10 +281,11 @@ impl Replica {
                 for member in self.membership.in_sync.iter().filter(joined) {
                     leading.followers.joined(*member, now_ms);
                 }
-                // Whoever was put out from elsewhere has to show itself again.
+                // Whoever was put out from elsewhere has to show itself again, knowing that it was.
                 for gone in before.in_sync {
                     if !self.membership.in_sync.contains(&gone) {
-                        leading.followers.forget(gone);
+                        let since = self.membership.partition_epoch;
+                        leading.followers.forget(gone, since);
                     }
                 }
             }
@@ -379,13 +380,26 @@ impl Replica {
         self.producers.expire(before_ms);
     }
 
-    /// A follower says how far it has come.
+    /// A follower says how far it has come, not knowing what the cluster agreed on last.
     pub fn position_of(&mut self, from: BrokerId, at: Position, now_ms: i64) -> Vec<Effect> {
+        self.position_as_of(-1, from, at, now_ms)
+    }
+
+    /// A follower that knows this partition epoch, or -1, says how far it has come. It may know of it before
+    /// its leader does.
+    pub fn position_as_of(
+        &mut self,
+        partition_epoch: i32,
+        from: BrokerId,
+        at: Position,
+        now_ms: i64,
+    ) -> Vec<Effect> {
         let end = self.ends.end;
         if let Some(leading) = &mut self.leading
             && self.membership.replicas.contains(&from)
         {
-            leading.followers.report(from, at, end, now_ms);
+            let followers = &mut leading.followers;
+            followers.report(from, at, end, partition_epoch, now_ms);
         }
         self.settle(now_ms)
     }

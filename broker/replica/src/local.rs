@@ -264,11 +264,12 @@ impl Local {
         self.warm_since_ms = Some(now_ms);
     }
 
-    /// A follower says how far it has come, following the leader of `epoch`.
+    /// A follower says how far it has come, following the leader of that epoch, and which partition epoch
+    /// it knows.
     pub fn follower_at(
         &mut self,
         from: BrokerId,
-        epoch: Epoch,
+        (epoch, partition_epoch): (Epoch, i32),
         at: Position,
         now_ms: i64,
     ) -> Vec<Effect> {
@@ -276,7 +277,9 @@ impl Local {
         if epoch != self.machine.membership().leader_epoch {
             return Vec::new();
         }
-        let effects = self.machine.position_of(from, at, now_ms);
+        let effects = self
+            .machine
+            .position_as_of(partition_epoch, from, at, now_ms);
         effects.into_iter().map(Effect::from).collect()
     }
 

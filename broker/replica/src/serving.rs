@@ -10,6 +10,8 @@ use model::{Epoch, Offset};
 pub struct Standing {
     /// Leader epoch that the follower follows.
     pub epoch: Epoch,
+    /// Partition epoch that it knew when it said so; an older build does not say.
+    pub partition_epoch: Option<i32>,
     pub position: Position,
     /// Epoch of its last record.
     pub last_epoch: Option<Epoch>,
@@ -88,6 +90,7 @@ impl Standing {
         };
         Self {
             epoch,
+            partition_epoch: None,
             position: Position { next, held },
             last_epoch: reader.latest_epoch(),
             start: Some(reader.start_offset()),

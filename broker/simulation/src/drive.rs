@@ -218,11 +218,15 @@ impl World {
                 partition,
                 from,
                 epoch,
+                partition_epoch,
                 position,
             } => {
                 let from = BrokerId(i32::try_from(from).unwrap() + 1);
                 let hosted = self.nodes[n].hosted.get_mut(&partition)?;
-                let effects = hosted.local.follower_at(from, epoch, position, now_ms);
+                let effects =
+                    hosted
+                        .local
+                        .follower_at(from, (epoch, partition_epoch), position, now_ms);
                 self.act(n, partition, effects);
                 Some(partition)
             }

@@ -77,6 +77,7 @@ pub(crate) enum Job {
         partition: TopicPartition,
         from: NodeId,
         epoch: Epoch,
+        partition_epoch: i32,
         position: Position,
     },
     Lost {

@@ -145,7 +145,10 @@ impl World {
         let standings = changed.into_iter().filter_map(|partition| {
             let replica = hosted.get(&partition)?;
             let reader = replica.local.reader();
-            let standing = Standing::of(reader, replica.shown.epoch, synced_only);
+            let standing = Standing {
+                partition_epoch: Some(replica.local.machine().membership().partition_epoch),
+                ..Standing::of(reader, replica.shown.epoch, synced_only)
+            };
             Some((partition, standing))
         });
         let request = Request {

@@ -127,6 +127,7 @@ impl World {
                     partition: *partition,
                     from: follower,
                     epoch: entry.standing.epoch,
+                    partition_epoch: entry.standing.partition_epoch.unwrap_or(-1),
                     position: entry.standing.position,
                 });
             }

@@ -90,6 +90,8 @@ pub(super) enum Job {
         from: BrokerId,
         /// Leader epoch that it follows.
         epoch: Epoch,
+        /// Partition epoch that it knows, or -1.
+        partition_epoch: i32,
         position: Position,
     },
     /// Brokers that this one heard and hears no more: all of them.
@@ -356,9 +358,10 @@ impl Driver {
                 partition,
                 from,
                 epoch,
+                partition_epoch,
                 position,
             } => self.with(partition, |hosted| {
-                hosted.follower_at(from, epoch, position, now_ms);
+                hosted.follower_at(from, (epoch, partition_epoch), position, now_ms);
             }),
             Job::Lost { unheard } => self.lost(unheard, now_ms),
             Job::Report { partition } => self.with(partition, |hosted| hosted.report()),

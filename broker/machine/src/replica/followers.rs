@@ -17,6 +17,8 @@ pub(super) struct Follower {
     pub caught_up_ms: i64,
     /// When it reported last and where the leader's log ended then.
     reported: (i64, Offset),
+    /// Partition epoch that it knew then, or -1.
+    knew: i32,
 }
 
 /// Before any time.
@@ -39,7 +41,14 @@ impl Followers {
         )
     }
 
-    pub(super) fn report(&mut self, from: BrokerId, at: Position, end: Offset, now_ms: i64) {
+    pub(super) fn report(
+        &mut self,
+        from: BrokerId,
+        at: Position,
+        end: Offset,
+        knows: i32,
+        now_ms: i64,
+    ) {
         let follower = self
             .0
             .entry(from)
@@ -53,6 +62,7 @@ impl Followers {
         }
         follower.at = Some(at);
         follower.reported = (now_ms, end);
+        follower.knew = knows;
     }
 
     /// The log grew from `before`: whoever had all of it was caught up until now.
@@ -75,8 +85,12 @@ impl Followers {
         }
     }
 
-    pub(super) fn forget(&mut self, broker: BrokerId) {
-        self.0.insert(broker, Follower::unknown(NEVER_MS));
+    /// Forgets what was said before partition epoch `since` was known. What was said after it is not said
+    /// again.
+    pub(super) fn forget(&mut self, broker: BrokerId, since: i32) {
+        if self.get(broker).is_none_or(|f| f.knew < since) {
+            self.0.insert(broker, Follower::unknown(NEVER_MS));
+        }
     }
 
     pub(super) fn get(&self, broker: BrokerId) -> Option<&Follower> {
@@ -94,6 +108,7 @@ impl Follower {
             at: None,
             caught_up_ms,
             reported: (NEVER_MS, Offset(i64::MAX)),
+            knew: -1,
         }
     }
 

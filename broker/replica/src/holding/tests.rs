@@ -204,7 +204,7 @@ impl Pair {
             let at = self.local(follower).machine().position();
             let effects = self
                 .local(leader)
-                .follower_at(id(follower), epoch, at, now_ms);
+                .follower_at(id(follower), (epoch, 0), at, now_ms);
             self.act(leader, effects);
         }
         !more

@@ -62,9 +62,9 @@ fn position_that_was_compared_in_another_epoch_is_not_counted() {
         held: Offset(1),
     };
     // What it had under an earlier leadership may since have been cut here, and other records stand there.
-    local.follower_at(BrokerId(2), Epoch(2), at, 0);
+    local.follower_at(BrokerId(2), (Epoch(2), 0), at, 0);
     assert_eq!(local.machine().high_watermark(), Offset(0));
-    let effects = local.follower_at(BrokerId(2), Epoch(3), at, 0);
+    let effects = local.follower_at(BrokerId(2), (Epoch(3), 0), at, 0);
     assert_eq!(local.machine().high_watermark(), Offset(1));
     assert!(matches!(
         effects[..],

@@ -149,11 +149,11 @@ impl Hosted {
     pub(super) fn follower_at(
         &mut self,
         from: BrokerId,
-        epoch: Epoch,
+        known: (Epoch, i32),
         position: Position,
         now_ms: i64,
     ) {
-        let effects = self.local.follower_at(from, epoch, position, now_ms);
+        let effects = self.local.follower_at(from, known, position, now_ms);
         self.act(effects);
     }
 

@@ -338,9 +338,13 @@ async fn apply(
 }
 
 fn standing(replica: &Arc<Shared>) -> Standing {
-    let epoch = replica.snapshot.read().leader_epoch;
+    let (epoch, partition_epoch) = {
+        let now = replica.snapshot.read();
+        (now.leader_epoch, now.partition_epoch)
+    };
     let synced_only = replica.settings.load().synced_only();
     Standing {
+        partition_epoch: Some(partition_epoch),
         is_read: replica.nearby.is_read(),
         ..Standing::of(&replica.reader, epoch, synced_only)
     }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 const CHANGE_BYTES: usize = 20 + 4 + 8 + 8 + 4;
 /// What follows behind all of them: once, and for each.
 const LIFE_BYTES: usize = 8;
-const CHANGE_MORE_BYTES: usize = 8 + 1;
+const CHANGE_MORE_BYTES: usize = 8 + 1 + 4;
 const PARTITION_BYTES: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,7 @@ impl Request {
         for (_, s) in &self.changed {
             out.put_i64(s.start.unwrap_or(Offset::UNKNOWN).0);
             out.put_u8(u8::from(s.is_read));
+            out.put_i32(s.partition_epoch.unwrap_or(-1));
         }
         out.freeze()
     }
@@ -81,6 +82,7 @@ impl Request {
             let partition = get_partition(&mut b)?;
             let standing = Standing {
                 epoch: Epoch(b.try_get_i32()?),
+                partition_epoch: None,
                 position: Position {
                     next: Offset(b.try_get_i64()?),
                     held: Offset(b.try_get_i64()?),
@@ -102,6 +104,7 @@ impl Request {
             for (_, standing) in &mut changed {
                 standing.start = Some(Offset(b.try_get_i64()?)).filter(|s| *s >= Offset(0));
                 standing.is_read = b.try_get_u8()? != 0;
+                standing.partition_epoch = Some(b.try_get_i32()?).filter(|e| *e >= 0);
             }
         }
         Ok(Self {
@@ -260,6 +263,7 @@ mod tests {
                 partition(3),
                 Standing {
                     epoch: Epoch(2),
+                    partition_epoch: Some(3),
                     position: Position {
                         next: Offset(9),
                         held: Offset(8),

@@ -233,6 +233,7 @@ impl Sessions {
                     partition: *partition,
                     from: session.follower,
                     epoch: entry.standing.epoch,
+                    partition_epoch: entry.standing.partition_epoch.unwrap_or(-1),
                     position: entry.standing.position,
                 });
             }

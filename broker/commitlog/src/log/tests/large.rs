@@ -52,7 +52,10 @@ fn log_with_large_batches_is_whole_after_a_crash_and_after_a_clean_stop() {
             let ends = log.end_offset().0;
             assert_eq!(ends, if shutdown == Shutdown::Clean { 4 } else { 5 });
             for (offset, batch) in (0..).zip(&batches) {
-                assert_eq!(log.read(Offset(offset), 1).unwrap(), [batch.clone()]);
+                assert_eq!(
+                    &log.read(Offset(offset), 1).unwrap(),
+                    std::slice::from_ref(batch)
+                );
             }
         }
     }

@@ -371,3 +371,16 @@ fn lost_follower_that_is_back_stays() {
     assert_eq!(lost(&mut r, &[], 3), []);
     assert_eq!(append(&mut r, &[10], 1, 4), []);
 }
+
+#[test]
+fn follower_that_heard_before_its_leader_that_it_was_put_out_need_not_say_twice_where_it_is() {
+    let mut r = leader(2, &[1, 2, 3]);
+    assert_eq!(r.position_as_of(0, BrokerId(3), at(0), 1), []);
+    assert_eq!(r.position_as_of(1, BrokerId(2), at(0), 2), []);
+    let effects = r.assign(membership(0, 1, &[1]), 3);
+    assert_eq!(
+        effects,
+        [proposal(0, 1, &[1, 2])],
+        "and 3 has not said it since"
+    );
+}
