@@ -37,8 +37,9 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_extension("tmp")
 }
 
-/// Overwrites the offset kept in `path`. Not synced: an older value, or none when the write was torn,
-/// only means that more is looked at during recovery.
+/// Overwrites the offset kept in `path`. Not synced: for what is written with it an older value, or none when
+/// the write was torn, only means that more is looked at during recovery. A compaction needs more than that,
+/// and uses [`sync_offset`].
 pub(crate) fn write_offset(path: &Path, offset: Offset) -> io::Result<()> {
     put_offset(path, offset).map(|_| ())
 }

@@ -2,8 +2,8 @@
 //!
 //! The one seam between a log and its disk: everything that a log counts on to be there after a loss of
 //! power has passed here, but for what compaction writes beside it, and where many logs are synced with
-//! one call ([`crate::run_all`]). A simulation puts its own disk behind
-//! it, that forgets the rest.
+//! one call ([`crate::run_all`]). Small files that a replica keeps beside its log are synced by themselves. A
+//! simulation puts its own disk behind it, that forgets the rest.
 
 use std::{fmt::Debug, fs::File, io, path::Path};
 

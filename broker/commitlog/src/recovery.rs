@@ -69,6 +69,7 @@ pub(crate) fn open(dir: &Path, config: &Config) -> Result<(Shared, Recovered), E
         config,
         synced,
         indexed: indexed.min(synced),
+        compacted: checkpoint::read_offset(&dir.join(files::COMPACTED_TO)).unwrap_or(Offset(0)),
         // Without the file every record says its epoch again.
         from: match (&stored_epochs, config.opened_after) {
             (None, _) => From::Start,
@@ -200,6 +201,8 @@ struct Walk<'a> {
     synced: Offset,
     /// Below it the indexes of the segment that holds it are on the disk, too.
     indexed: Offset,
+    /// Below it the log was compacted, which leaves holes.
+    compacted: Offset,
     from: From,
     epochs: Epochs,
     end: Offset,
@@ -265,9 +268,11 @@ impl Walk<'_> {
     }
 
     /// The end of the segment before was not synced and is gone, while this one was written: files reach
-    /// the disk in any order. Compaction leaves holes too, but where all was synced.
+    /// the disk in any order. Compaction leaves holes too, but where all was synced: it says so for good
+    /// before it does, and that it has been there afterwards.
     fn is_crash_hole(&self, segment: &Segment) -> bool {
-        self.from != From::LastEntry && segment.base > self.end && self.end >= self.synced
+        let safe = self.synced.max(self.compacted);
+        self.from != From::LastEntry && segment.base > self.end && self.end >= safe
     }
 
     /// What lies behind the end that was found is nothing's continuation.

@@ -6,7 +6,7 @@ use model::batch::{Builder, Record};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Config, Log};
+use crate::{Config, Log, checkpoint, log::files};
 
 /// Batches that are not compressed.
 struct Plain;
@@ -389,6 +389,31 @@ fn about_to_finish(dir: &Path) -> (Log, Compacted) {
     let task = log.begin_compaction(Offset(4), 10).unwrap().unwrap();
     let done = task.run(&means(&AtomicBool::new(false))).unwrap().unwrap();
     (log, done)
+}
+
+#[test]
+fn hole_between_compacted_segments_is_no_crashs() {
+    let wide = "x".repeat(300);
+    for forgotten in [files::RECOVERY_POINT, files::COMPACTED_TO] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = open(dir.path(), config());
+        append(&mut log, 1, &[("b", Some(&wide))]);
+        append(&mut log, 1, &[("a", Some("1"))]);
+        close_segment(&mut log);
+        append(&mut log, 1, &[("a", Some(&wide))]);
+        close_segment(&mut log);
+        append(&mut log, 1, &[("c", Some("1"))]);
+        log.sync().unwrap();
+        // As when what was synced last was too little to be said.
+        let point = dir.path().join(files::RECOVERY_POINT);
+        checkpoint::write_offset(&point, Offset(0)).unwrap();
+        assert!(compact(&mut log, 10));
+        assert_eq!(offsets(&mut log), [0, 2, 3]);
+        drop(log);
+        fs::remove_file(dir.path().join(forgotten)).unwrap();
+        let mut log = open(dir.path(), config());
+        assert_eq!(offsets(&mut log), [0, 2, 3], "without {forgotten}");
+    }
 }
 
 #[test]

@@ -105,6 +105,7 @@ impl Log {
             install::abandon(&dir)?;
             return Err(error);
         }
+        self.say_what_is_synced()?;
         let removed: u64 = old.clone().map(|s| s.size()).sum();
         self.forget_unsynced(|s| old.clone().any(|o| Arc::ptr_eq(o, s)));
         install::commit(&dir)
@@ -127,6 +128,18 @@ impl Log {
         bytes.fetch_add(added, Ordering::Relaxed);
         bytes.fetch_sub(removed, Ordering::Relaxed);
         self.store_compacted_to(done.clean_to)
+    }
+
+    /// Writes the recovery point for good: the holes that compaction is to leave lie below it, and a start
+    /// after a crash must not take them for the crash's.
+    fn say_what_is_synced(&self) -> Result<(), Error> {
+        let shared = self.shared();
+        let mut synced = shared.lock_synced();
+        let path = shared.dir.join(files::RECOVERY_POINT);
+        checkpoint::sync_offset(&*shared.disk, &path, synced.upto)
+            .map_err(Error::io("write", path))?;
+        synced.unsaid_bytes = 0;
+        Ok(())
     }
 
     /// Below it each key is there once.

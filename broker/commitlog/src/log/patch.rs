@@ -1,6 +1,10 @@
 //! Filling a hole in place with the batches that another replica has.
 
-use std::{os::unix::fs::FileExt, sync::Arc};
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    sync::{Arc, atomic::Ordering},
+};
 
 use bytes::Bytes;
 use model::batch::{self, Invalid};
@@ -18,7 +22,8 @@ impl Log {
     ///
     /// # Errors
     /// [`Error::Invalid`] when they are not, [`Error::Corrupt`] when the disk gives back something else,
-    /// [`Error::Io`], [`Error::Poisoned`]. Nothing but the hole was written to.
+    /// [`Error::Io`], [`Error::Poisoned`]. Nothing but the hole was written to. When it cannot be synced the log
+    /// is poisoned: the system tells of a failed write once, and appends to that file may be what failed.
     pub fn patch(&mut self, hole: &Hole, batches: &Bytes) -> Result<(), Error> {
         self.check_poison()?;
         let segment = self.shared().segment_for(hole.from.max(hole.base));
@@ -29,8 +34,13 @@ impl Log {
         };
         self.check_patch(hole, batches)?;
         let modified = segment.modified_ms()?;
-        write(&segment, hole.position, batches, modified)
-            .map_err(Error::io("repair", segment.path()))?;
+        let path = segment.path();
+        let file = write(&segment, hole.position, batches, modified)
+            .map_err(Error::io("repair", &*path))?;
+        if let Err(error) = self.shared().disk.sync_file(&path, &file) {
+            self.shared().poisoned.store(true, Ordering::Release);
+            return Err(Error::io("sync", path)(error));
+        }
         let len = batches.len();
         forget(&segment, hole.position, len)?;
         if scan::read_at(&segment, hole.position, len)? != *batches {
@@ -71,10 +81,10 @@ fn write(
     position: u64,
     batches: &Bytes,
     modified_ms: i64,
-) -> std::io::Result<()> {
+) -> std::io::Result<Arc<File>> {
     let file = segment.file().map_err(std::io::Error::other)?;
     file.write_all_at(batches, position)?;
     let since = std::time::Duration::from_millis(modified_ms.max(0).unsigned_abs());
     file.set_modified(std::time::UNIX_EPOCH + since)?;
-    file.sync_all()
+    Ok(file)
 }

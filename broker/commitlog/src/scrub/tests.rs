@@ -214,3 +214,44 @@ fn a_flipped_bit_in_an_index_changes_no_answer() {
         }
     }
 }
+
+/// Syncs nothing any more once it has failed.
+#[derive(Debug, Default)]
+struct Failing(std::sync::atomic::AtomicBool);
+
+impl crate::Disk for Failing {
+    fn reserve(&self, _: &Path, _: u64) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_file(&self, _: &Path, _: &std::fs::File) -> std::io::Result<()> {
+        if self.0.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(std::io::Error::other("worn out"));
+        }
+        Ok(())
+    }
+
+    fn sync_directory(&self, _: &Path) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn log_whose_repair_cannot_be_synced_is_poisoned() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, whole) = filled(dir.path());
+    drop(log);
+    let disk = std::sync::Arc::new(Failing::default());
+    let mut with_disk = config();
+    with_disk.resources.disk = disk.clone();
+    let mut log = Log::open(dir.path(), with_disk).unwrap().0;
+    let files = segment_files(dir.path());
+    let active = &files[files.len() - 1];
+    let last = std::fs::read(active).unwrap().len() as u64 - 1;
+    write_at(active, &[0xff], last);
+    let hole = scrubbed(&log).remove(0);
+    disk.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(log.patch(&hole, &between(&whole, &hole)).is_err());
+    assert!(log.is_poisoned());
+    assert!(matches!(log.begin_sync(), Err(Error::Poisoned)));
+}

@@ -58,7 +58,13 @@ fn run_together(
     if renamed > 0 && !file_system.sync(renamed) {
         return None;
     }
-    Some(parts.into_iter().map(Part::finish).collect())
+    // Whoever syncs a log alone may wait for another who does: by then nothing is held here any more.
+    let finished: Vec<_> = parts.into_iter().map(Part::finish).collect();
+    let alone = |(finished, task): (Option<_>, &SyncTask)| match finished {
+        Some(outcome) => outcome,
+        None => task.run_alone(),
+    };
+    Some(finished.into_iter().zip(tasks).map(alone).collect())
 }
 
 impl<'a> Part<'a> {
@@ -95,22 +101,13 @@ impl<'a> Part<'a> {
         Self { task, state }
     }
 
-    /// True when the epochs on the disk are new now.
+    /// True when the epochs in the directory are new now. They are not stored before that is synced.
     fn put_epochs(&mut self) -> bool {
-        let State::Under {
-            stored_epochs,
-            prepared: true,
-        } = &mut self.state
-        else {
+        let State::Under { prepared: true, .. } = &self.state else {
             return false;
         };
         match checkpoint::put(&self.task.epochs_path()) {
-            Ok(()) => {
-                if let Some((change, _)) = &self.task.epochs {
-                    **stored_epochs = *change;
-                }
-                true
-            }
+            Ok(()) => true,
             Err(error) => {
                 self.state = State::Failed(self.task.epochs_failed(error));
                 false
@@ -118,14 +115,23 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn finish(self) -> Result<Offset, Error> {
+    /// `None` when the log is to be synced alone.
+    fn finish(self) -> Option<Result<Offset, Error>> {
         let outcome = match self.state {
-            State::Alone => return self.task.run_alone(),
+            State::Alone => return None,
             State::Failed(error) => Err(error),
-            State::Under { .. } => self.task.move_recovery_point(UNSAID_BYTES_MAX),
+            State::Under {
+                mut stored_epochs,
+                prepared,
+            } => {
+                if let Some((change, _)) = self.task.epochs.as_ref().filter(|_| prepared) {
+                    *stored_epochs = *change;
+                }
+                self.task.move_recovery_point(UNSAID_BYTES_MAX)
+            }
         };
         self.task.settle(&outcome);
-        outcome
+        Some(outcome)
     }
 }
 
@@ -187,6 +193,23 @@ mod tests {
             assert_eq!(epochs.latest(), log.reader().latest_epoch());
             assert!(epochs.latest() >= Some(Epoch(6)));
         }
+    }
+
+    #[test]
+    fn epochs_whose_directory_was_not_synced_are_stored_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::open(dir.path(), Config::default()).unwrap().0;
+        log.append(&[one(0, 7, 1)]).unwrap();
+        let task = log.begin_sync().unwrap().unwrap();
+        let stored = || *task.shared.stored_epochs.lock().unwrap();
+        let before = stored();
+        let mut part = Part::begin(&task);
+        assert!(part.put_epochs());
+        // The sync of the directory was not to be had.
+        drop(part);
+        assert_eq!(stored(), before);
+        task.run_alone().unwrap();
+        assert!(stored() > before);
     }
 
     #[test]

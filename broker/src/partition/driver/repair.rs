@@ -99,6 +99,12 @@ impl Driver {
             );
             return;
         }
+        if let Some(Err(error)) = &patched
+            && hosted.local.log().is_poisoned()
+        {
+            hosted.fail(error, now_ms);
+            return;
+        }
         // It may have been cut or deleted meanwhile.
         if let Ok(Some(hole)) = hosted.local.log().hole_at(hole.from) {
             let why = patched.and_then(Result::err);
