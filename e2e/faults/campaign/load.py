@@ -86,6 +86,8 @@ class Producing(Client):
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.brokers.bootstrap(), "enable.idempotence": True, "acks": "all", "linger.ms": 2,
             "delivery.timeout.ms": DELIVERY_TIMEOUT_S * 1000, "debug": "eos", "reconnect.backoff.max.ms": 500,
+            # By default it keeps to brokers that lead something, and asks nobody else while one of those hangs.
+            "enable.sparse.connections": False,
             # A broker that hangs does not hang up: give up on what it was sent.
             "socket.timeout.ms": 1000, "request.timeout.ms": 1000,
             "error_cb": lambda e: self.fatal.append(str(e)) if e.fatal() else None}, logger=self.logger())

@@ -241,7 +241,7 @@ fn log_whose_repair_cannot_be_synced_is_poisoned() {
     let dir = tempfile::tempdir().unwrap();
     let (log, whole) = filled(dir.path());
     drop(log);
-    let disk = std::sync::Arc::new(Failing::default());
+    let disk = Arc::new(Failing::default());
     let mut with_disk = config();
     with_disk.resources.disk = disk.clone();
     let mut log = Log::open(dir.path(), with_disk).unwrap().0;
