@@ -240,7 +240,8 @@ impl Local {
     }
 
     fn append_failed(&mut self, error: &Error, now_ms: i64) -> Vec<Effect> {
-        if is_of_the_disk(error) {
+        // Whatever was wrong with the batch: when it could not be taken back, the log takes nothing more.
+        if is_of_the_disk(error) || self.log.is_poisoned() {
             return self.fail(error, now_ms);
         }
         tracing::error!(
