@@ -15,6 +15,7 @@
 //! Records of a held batch that name no time to come are handed over at once. Nothing that waits is deleted, nor
 //! what lies behind it.
 
+mod ahead;
 mod entry;
 mod manifest;
 mod run;
@@ -22,17 +23,18 @@ mod run;
 mod tests;
 mod waiting;
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use bytes::Bytes;
 use commitlog::{Error, Reader};
 use machine::replica::{Ack, Admission, Token};
 use model::{
     Offset,
-    batch::{self, Batch, Builder, HELD_OFFSET, Header, Record},
+    batch::{self, Batch, HELD_OFFSET, Header, Record},
 };
 
 use crate::{Effect, Local};
+use ahead::{Ahead, Fetched};
 use entry::Entry;
 use manifest::Found;
 use waiting::Waiting;
@@ -48,8 +50,10 @@ const UNSETTLED_MAX: usize = 1 << 16;
 const CLOCK_TRUSTED_MS: i64 = 60_000;
 /// Milliseconds after which what could not be read is tried again.
 const AGAIN_MS: i64 = 1000;
-/// Bytes of the log that are read in one go.
+/// Bytes of the log that are read at once where all of it is looked for.
 const READ_BYTES: usize = 1 << 20;
+/// Bytes of held batches that are gone through in one go to hand over records of them; a larger batch alone.
+const GO_BYTES_MAX: usize = 4 << 20;
 /// Nobody waits for what a leader hands over.
 const NOBODY: Token = Token::MAX;
 const READING: &str = "read what waits in";
@@ -62,6 +66,8 @@ pub(crate) struct Holding {
     held: Option<Held>,
     /// When to look at the clock.
     wake_ms: Option<i64>,
+    /// Of the log as it is: nothing when that was cut.
+    ahead: Ahead,
 }
 
 #[derive(Debug)]
@@ -105,12 +111,16 @@ impl Holding {
         run::remove_others(directory, &held.waiting.runs);
         let end = reader.end_offset();
         if end < held.seen {
+            // The log has lost its end. Other records may come there, of which what is written down must say
+            // nothing.
             held.cut(end);
+            held.store(directory)
+                .map_err(Error::io(NOTING, directory))?;
         }
         held.find(directory, reader, settled)?;
         Ok(Self {
             held: Some(held),
-            wake_ms: None,
+            ..Self::default()
         })
     }
 
@@ -146,6 +156,7 @@ impl Holding {
     /// The log is about to be cut and to end at `end`. Other records may come there, of which what is written
     /// down must say nothing.
     pub(crate) fn cut(&mut self, directory: &Path, end: Offset) -> Result<(), Error> {
+        self.ahead = Ahead::default();
         let Some(held) = &mut self.held else {
             return Ok(());
         };
@@ -155,6 +166,7 @@ impl Holding {
 
     /// The log is about to be emptied.
     pub(crate) fn forget(&mut self, directory: &Path) -> Result<(), Error> {
+        self.ahead = Ahead::default();
         let Some(held) = &mut self.held else {
             return Ok(());
         };
@@ -168,6 +180,12 @@ impl Holding {
             *held = Held::new(directory, start);
             held.note_down(directory);
         }
+    }
+
+    /// This entry, of what was due just now, waits on.
+    fn still_waits(&self, entry: &Entry) -> bool {
+        let held = self.held.as_ref();
+        held.is_some_and(|held| !held.is_lost && held.waiting.memory.contains(entry))
     }
 
     /// Writes down what is known. Waits for the disk.
@@ -363,18 +381,25 @@ impl Local {
         if let Some(held) = &mut self.holding.held {
             held.waiting.settle(settled);
         }
+        let mut left = GO_BYTES_MAX;
         for _ in 0..BATCHES_MAX {
             if !self.machine.is_leading() || self.fault.is_some() {
+                self.holding.ahead = Ahead::default();
                 return effects;
             }
-            match self.next_due(now_ms, wall_ms, stamp) {
-                Ok(Some(batch)) => {
+            match self.next_due(now_ms, wall_ms, stamp, &mut left) {
+                Ok(Some((batch, first))) => {
                     let admitted = self.admit(batch, Ack::Written, now_ms, now_ms, NOBODY);
                     if !matches!(admitted, Admission::Write { .. }) {
                         self.holding.wake_ms = Some(now_ms.saturating_add(AGAIN_MS));
                         return effects;
                     }
                     effects.extend(self.write(now_ms));
+                    if self.fault.is_none() && self.holding.still_waits(&first) {
+                        // Or it would be handed over again and again.
+                        self.lose_sight(now_ms);
+                        return effects;
+                    }
                 }
                 Ok(None) => return effects,
                 Err(error) => {
@@ -392,16 +417,41 @@ impl Local {
         effects
     }
 
+    /// What is known to wait is not what the log says, which tells it anew a little later.
+    fn lose_sight(&mut self, now_ms: i64) {
+        tracing::error!(
+            partition = %self.partition,
+            "what was known to wait is not what the log holds, where it is looked for now"
+        );
+        self.holding.ahead = Ahead::default();
+        self.holding.wake_ms = Some(now_ms.saturating_add(AGAIN_MS));
+        if let Some(held) = &mut self.holding.held {
+            held.is_lost = true;
+        }
+    }
+
     /// Neither a cut nor a crash takes back what lies below.
     fn settled(&self) -> Offset {
         let synced = self.reader.synced_offset();
         self.machine.high_watermark().min(synced)
     }
 
-    /// The next batch of what is due; without one, when to look again is noted.
-    fn next_due(&mut self, now_ms: i64, wall_ms: i64, stamp: bool) -> Result<Option<Batch>, Error> {
+    /// The next batch of what is due and the first entry of it; without one, when to look again is noted.
+    /// `left` are the bytes that may still be read for it in this go.
+    fn next_due(
+        &mut self,
+        now_ms: i64,
+        wall_ms: i64,
+        stamp: bool,
+        left: &mut usize,
+    ) -> Result<Option<(Batch, Entry)>, Error> {
         let (start, settled) = (self.log.start_offset(), self.settled());
-        let Some(held) = &mut self.holding.held else {
+        let Holding {
+            held: Some(held),
+            wake_ms,
+            ahead,
+        } = &mut self.holding
+        else {
             return Ok(None);
         };
         if held.is_lost {
@@ -413,85 +463,54 @@ impl Local {
             return Ok(None);
         }
         loop {
-            let due = held
+            let mut due = held
                 .waiting
                 .due(wall_ms, BATCH_RECORDS, BATCH_BYTES)
                 .map_err(Error::io(READING, &*self.directory))?;
             if due.is_empty() {
+                *ahead = Ahead::default();
                 let next = held
                     .waiting
                     .next_due()
                     .map_err(Error::io(READING, &*self.directory))?;
                 let wait = |due_ms: i64| due_ms.saturating_sub(wall_ms).clamp(0, CLOCK_TRUSTED_MS);
-                self.holding.wake_ms = next.map(|due_ms| now_ms.saturating_add(wait(due_ms)));
+                *wake_ms = next.map(|due_ms| now_ms.saturating_add(wait(due_ms)));
                 return Ok(None);
-            }
-            let records = read(&self.reader, start, &due)?;
-            if let Some(bytes) = assemble(&due, &records) {
-                let bytes = if stamp {
-                    batch::set_max_timestamp(bytes, wall_ms, true)
-                } else {
-                    bytes
-                };
-                return Ok(Some(Batch::parse(&bytes)?));
             }
             // An unclean leader may know of records that were deleted since.
             held.waiting.forget_before(start, &due);
-        }
-    }
-}
-
-/// The records at these offsets, as far as the log still has them.
-fn read(
-    reader: &Reader,
-    start: Offset,
-    entries: &[Entry],
-) -> Result<BTreeMap<Offset, Record>, Error> {
-    let mut wanted: Vec<Offset> = entries.iter().map(|entry| entry.offset).collect();
-    wanted.sort_unstable();
-    let mut found = BTreeMap::new();
-    let mut next = start;
-    for offset in &wanted {
-        if *offset < next {
-            continue;
-        }
-        for run in reader.read_until(*offset, reader.end_offset(), 1)? {
-            for batch in batch::split(run)? {
-                next = next.max(batch.header.next_offset());
-                for record in batch.records() {
-                    let record = record?;
-                    if wanted.binary_search(&record.offset).is_ok() {
-                        found.insert(record.offset, record);
+            due.retain(|entry| entry.offset >= start);
+            let Some(first) = due.first().copied() else {
+                continue;
+            };
+            if !ahead.has(&due) {
+                let (records, bytes) = (BATCHES_MAX * BATCH_RECORDS, BATCHES_MAX * BATCH_BYTES);
+                let soon = held
+                    .waiting
+                    .due(wall_ms, records, bytes)
+                    .map_err(Error::io(READING, &*self.directory))?;
+                match ahead.fetch(&self.reader, &due, &soon, left)? {
+                    Fetched::All => {}
+                    Fetched::Some => {
+                        // Others have their turn.
+                        *wake_ms = Some(now_ms);
+                        return Ok(None);
+                    }
+                    Fetched::Other => {
+                        self.lose_sight(now_ms);
+                        return Ok(None);
                     }
                 }
             }
+            let Some(bytes) = ahead.assemble(&due) else {
+                return Ok(None);
+            };
+            let bytes = if stamp {
+                batch::set_max_timestamp(bytes, wall_ms, true)
+            } else {
+                bytes
+            };
+            return Ok(Some((Batch::parse(&bytes)?, first)));
         }
     }
-    Ok(found)
-}
-
-/// A batch of what is due; `None` when nothing is left of it.
-fn assemble(due: &[Entry], records: &BTreeMap<Offset, Record>) -> Option<Bytes> {
-    let mut builder = Builder::default().handed_over();
-    for entry in due {
-        let Some(record) = records.get(&entry.offset) else {
-            continue;
-        };
-        let place = entry.offset.to_string();
-        let mut headers: Vec<(&[u8], Option<&[u8]>)> = record
-            .headers
-            .iter()
-            .filter(|(key, _)| key != HELD_OFFSET)
-            .map(|(key, value)| (key.as_ref(), value.as_deref()))
-            .collect();
-        headers.push((HELD_OFFSET.as_bytes(), Some(place.as_bytes())));
-        // It comes into being when it is due: retention, lookups by time and lag go by that.
-        builder.push_with_headers(
-            record.timestamp.max(entry.due_ms),
-            record.key.as_deref(),
-            record.value.as_deref(),
-            &headers,
-        );
-    }
-    builder.build()
 }

@@ -6,8 +6,13 @@ use std::{
 };
 
 use machine::replica::{Membership, Rules};
-use model::{BrokerId, Epoch, TopicId, TopicPartition, batch::DELIVER_AT};
+use model::{
+    BrokerId, Epoch, TopicId, TopicPartition,
+    batch::{Builder, DELIVER_AT},
+};
 use tempfile::TempDir;
+
+mod lost_end;
 
 use super::*;
 use crate::{Answer, Looked, Opening, Source, Standing, Timing, Watermarks, look};
