@@ -26,6 +26,11 @@ impl Serve for Request {
             return refused(self).into();
         }
         let image = call.front.metadata.image();
+        // All that are up are on their way in. A client that is told of no broker has nobody left to ask:
+        // librdkafka then forgets those it knew and asks nobody again. Kafka serves nobody before it is in.
+        if directory::reachable(&image).next().is_none() {
+            return Answer::Close;
+        }
         let asks_all = match &self.topics {
             None => true,
             // Version 0 had no null: an empty list meant all.
@@ -197,5 +202,27 @@ fn availability(image: &Image, partition: &Partition) -> ErrorCode {
         ErrorCode::LeaderNotAvailable
     } else {
         ErrorCode::None
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use machine::metadata::command::Command;
+    use model::BrokerId;
+
+    use super::*;
+    use crate::kafka::testing::{self, Client};
+
+    #[tokio::test]
+    async fn client_is_told_of_a_broker_or_of_nothing() {
+        let server = testing::serve("").await;
+        let request = Request::default();
+        let mut client = Client::connect(&server).await;
+        assert_eq!(client.call(12, &request).await.brokers.len(), 1);
+        let id = BrokerId(1);
+        let fence = Command::FenceBroker { id, epoch: 1 };
+        server.front.metadata.submit(fence).await.unwrap();
+        assert_eq!(client.try_call(12, &request).await, None);
     }
 }
