@@ -4,7 +4,7 @@ use broker::metadata::{VoterChange, VoterKey, VoterRefusal};
 use kafka_wire::messages::unregister_broker;
 use machine::metadata::command::{Assignment, Command, Reassignment, Reply};
 use machine::metadata::image::{Image, Partition};
-use model::{BrokerId, TopicId};
+use model::{BrokerId, TopicId, batch::Builder};
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -66,6 +66,13 @@ async fn a_broker_added_live_is_given_partitions_and_is_forgotten_once_it_has_no
         configs: Vec::new(),
     };
     submit(&cluster, 0, create).await;
+    let mut record = Builder::default();
+    record.push(1, None, Some(b"a"));
+    let produced = Client::connect(&cluster, 0)
+        .await
+        .produce("t", record.build().unwrap())
+        .await;
+    assert_eq!(produced.error_code, 0);
     let added = cluster.enlarge();
     cluster.start_broker(added).await;
     cluster.all_in().await;
