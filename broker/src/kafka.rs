@@ -68,6 +68,8 @@ pub struct Front {
     requests: Arc<Room>,
     /// For replies, until their clients have taken them.
     replies: Arc<Room>,
+    /// For what groups keep of their members.
+    members: Arc<Room>,
     connections: Connections,
     /// The broker stops: long polls end, connections finish what they took.
     stop: CancellationToken,
@@ -85,6 +87,7 @@ impl Front {
         Arc::new(Self {
             requests: Room::new(limits.inflight_bytes_max),
             replies: Room::new(limits.reply_bytes_max),
+            members: Room::new(limits.group_bytes_max),
             connections: Connections::new(limits.connections.clone()),
             fetch_sessions: fetch::Sessions::new(limits.fetch_sessions_max),
             creations: topics::Creations::default(),
@@ -107,6 +110,7 @@ impl Front {
         }
         self.requests.resize(limits.inflight_bytes_max);
         self.replies.resize(limits.reply_bytes_max);
+        self.members.resize(limits.group_bytes_max);
         self.connections.bound(limits.connections.clone());
         self.limits.store(Arc::new(limits));
     }

@@ -2,6 +2,7 @@
 //! group's coordinator, replies and codes out.
 
 mod admin;
+mod kept;
 mod membership;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,9 @@ pub struct Limits {
     /// `millrace.kafka.reply.bytes`: bytes of replies that their clients have not taken yet, all connections
     /// together. When it is used up fetches wait; one at a time is still served.
     pub reply_bytes_max: usize,
+    /// `millrace.kafka.group.bytes`: bytes of what members of groups say of themselves and of what is assigned
+    /// to them, all groups that this broker coordinates together. When it is used up nobody joins.
+    pub group_bytes_max: usize,
     /// `millrace.kafka.connection.inflight.bytes`: after so many unanswered bytes a connection is not
     /// read; a single larger request still is.
     pub connection_inflight_bytes_max: usize,
@@ -46,6 +49,7 @@ impl Limits {
             frame_bytes_max,
             inflight_bytes_max: config.setting_or("millrace.kafka.inflight.bytes", 256 << 20),
             reply_bytes_max: config.setting_or("millrace.kafka.reply.bytes", 256 << 20),
+            group_bytes_max: config.setting_or("millrace.kafka.group.bytes", 128 << 20),
             connection_inflight_bytes_max: config
                 .setting_or("millrace.kafka.connection.inflight.bytes", 32 << 20),
             connection_requests_max: config.setting_or("millrace.kafka.connection.requests", 64),

@@ -74,6 +74,20 @@ pub(crate) fn directory_text(id: Uuid) -> String {
     URL_SAFE_NO_PAD.encode(id.as_bytes())
 }
 
+fn directory(image: &Image, id: BrokerId) -> Option<Uuid> {
+    image.brokers.get(&id).map(|broker| broker.incarnation)
+}
+
+/// All of them, as Kafka writes them down.
+fn voters(status: &Status, image: &Image) -> String {
+    let key = |id: &BrokerId| VoterKey {
+        id: *id,
+        directory: directory(image, *id).unwrap_or_default(),
+    };
+    let shown: Vec<_> = status.voters.iter().map(|id| shown(key(id))).collect();
+    format!("[{}]", shown.join(", "))
+}
+
 /// Decides on the leader, `this`.
 fn decide(
     change: VoterChange,
@@ -82,19 +96,11 @@ fn decide(
     image: &Image,
     alive: &Alive,
 ) -> Step {
-    let directory = |id: BrokerId| image.brokers.get(&id).map(|broker| broker.incarnation);
-    let voters = || {
-        let key = |id: &BrokerId| VoterKey {
-            id: *id,
-            directory: directory(*id).unwrap_or_default(),
-        };
-        let shown: Vec<_> = status.voters.iter().map(|id| shown(key(id))).collect();
-        format!("[{}]", shown.join(", "))
-    };
+    let directory = |id| directory(image, id);
     match change {
         VoterChange::Add(key) => {
             if status.voters.contains(&key.id) {
-                return Step::Refuse(VoterRefusal::Duplicate(shown(key), voters()));
+                return Step::Refuse(VoterRefusal::Duplicate(shown(key), voters(status, image)));
             }
             if directory(key.id) != Some(key.directory) {
                 return Step::Refuse(VoterRefusal::Unknown(shown(key)));
@@ -105,7 +111,7 @@ fn decide(
             // One that was unregistered is known by its id only.
             let same = directory(key.id).is_none_or(|known| known == key.directory);
             if !status.voters.contains(&key.id) || !same || status.voters.len() == 1 {
-                return Step::Refuse(VoterRefusal::NotFound(shown(key), voters()));
+                return Step::Refuse(VoterRefusal::NotFound(shown(key), voters(status, image)));
             }
             if key.id != this {
                 return Step::Remove(key.id);
@@ -151,7 +157,19 @@ pub(super) async fn change(
                 return Some(Err(VoterRefusal::TimedOut(text)));
             }
             tracing::info!(broker = %id, "broker becomes a voter");
-            group.add_voter(id).await
+            match group.add_voter(id).await {
+                // Another has asked for the same.
+                Ok(false) => {
+                    let alive = mesh.alive().borrow().clone();
+                    return match decide(asked, this, &group.status(), image, &alive) {
+                        Step::Refuse(refusal) => Some(Err(refusal)),
+                        // And a third for the opposite.
+                        _ => None,
+                    };
+                }
+                Ok(true) => Ok(()),
+                Err(error) => Err(error),
+            }
         }
         Step::Remove(id) => {
             tracing::info!(broker = %id, "broker is a voter no more");

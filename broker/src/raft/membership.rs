@@ -110,10 +110,11 @@ impl Group {
         told.is_some_and(|told| told.candidate) && standing.is_some_and(|s| s.remembers)
     }
 
-    /// Makes a member that follows the log a voter. Only on the leader. It should have caught up: while it
-    /// has not, it counts and cannot help.
-    pub async fn add_voter(&self, broker: BrokerId) -> Result<(), ProposeError> {
-        self.change(ChangeMembers::AddVoterIds([node_id(broker)].into()))
+    /// Makes a member that follows the log a voter; false when it is one already. Only on the leader. It
+    /// should have caught up: while it has not, it counts and cannot help.
+    pub async fn add_voter(&self, broker: BrokerId) -> Result<bool, ProposeError> {
+        let change = ChangeMembers::AddVoterIds([node_id(broker)].into());
+        self.change_unless(|raft| voters(raft).contains(&broker), change)
             .await
     }
 
@@ -143,14 +144,27 @@ impl Group {
         &self,
         change: ChangeMembers<u64, openraft::EmptyNode>,
     ) -> Result<(), ProposeError> {
+        let changed = self.change_unless(|_| false, change);
+        changed.await.map(|_| ())
+    }
+
+    /// False when it is `done` by the time that it is this change's turn.
+    async fn change_unless(
+        &self,
+        done: impl FnOnce(&Raft) -> bool,
+        change: ChangeMembers<u64, openraft::EmptyNode>,
+    ) -> Result<bool, ProposeError> {
         let Some(Replicated { raft, changing, .. }) = &self.replicated else {
-            return Ok(());
+            return Ok(false);
         };
         let _one_at_a_time = changing.lock().await;
+        if done(raft) {
+            return Ok(false);
+        }
         let patience = Instant::now() + FRESH_TIMEOUT;
         loop {
             let error = match raft.change_membership(change.clone(), true).await {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(true),
                 Err(RaftError::Fatal(_)) => return Err(ProposeError::Stopped),
                 Err(RaftError::APIError(error)) => error,
             };

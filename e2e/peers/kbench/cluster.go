@@ -35,9 +35,15 @@ func doTopics(ctx context.Context) {
 	created := now()
 	waitLeaders(ctx, c, names...)
 	led := now()
-	// a list-offsets on each partition needs the leader itself to have the log open
+	waitServed(ctx, a, names...)
+	usable := now()
+	emit(map[string]any{"topics": *count, "partitions": *count * *partitions, "per_request": k, "create_s": r3(float64(created-start) / 1e9), "leaders_s": r3(float64(led-start) / 1e9), "usable_s": r3(float64(usable-start) / 1e9)})
+}
+
+// A list-offsets on each partition needs the leader itself to have the log open.
+func waitServed(ctx context.Context, a *kadm.Client, topics ...string) {
 	for {
-		lo, err := a.ListEndOffsets(ctx, names...)
+		lo, err := a.ListEndOffsets(ctx, topics...)
 		bad := 0
 		lo.Each(func(o kadm.ListedOffset) {
 			if o.Err != nil {
@@ -45,12 +51,13 @@ func doTopics(ctx context.Context) {
 			}
 		})
 		if err == nil && bad == 0 {
-			break
+			return
+		}
+		if ctx.Err() != nil {
+			die(fmt.Errorf("%d partitions are not served: %v", bad, err))
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	usable := now()
-	emit(map[string]any{"topics": *count, "partitions": *count * *partitions, "per_request": k, "create_s": r3(float64(created-start) / 1e9), "leaders_s": r3(float64(led-start) / 1e9), "usable_s": r3(float64(usable-start) / 1e9)})
 }
 
 func doWait(ctx context.Context) {

@@ -46,21 +46,6 @@ func doLed(ctx context.Context) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	led := now()
-	for {
-		lo, err := a.ListEndOffsets(ctx, *topic)
-		bad := 0
-		lo.Each(func(o kadm.ListedOffset) {
-			if o.Err != nil {
-				bad++
-			}
-		})
-		if err == nil && bad == 0 {
-			break
-		}
-		if ctx.Err() != nil {
-			die(fmt.Errorf("%d partitions are not served: %v", bad, err))
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	waitServed(ctx, a, *topic)
 	emit(map[string]any{"partitions": total, "led_s": r3(float64(led-start) / 1e9), "usable_s": r3(float64(now()-start) / 1e9), "hook_err": hookErr})
 }

@@ -9,7 +9,7 @@ use machine::group::{
 };
 use uuid::Uuid;
 
-use super::{Failed, shared, shared_option, submit, wire, wire_option};
+use super::{Failed, kept, shared, shared_option, submit, wire, wire_option};
 use crate::kafka::dispatch::{Answer, Call, Serve};
 use crate::kafka::error_code;
 
@@ -25,15 +25,20 @@ impl Serve for join_group::Request {
     const PARKED: bool = true;
 
     async fn serve(self, call: Call) -> Answer<join_group::Response> {
+        let (group, member) = (shared(&self.group_id), shared(&self.member_id));
         let join = join(&self, &call);
-        let (group, member) = (shared(&self.group_id), join.member_id.clone());
         // It may wait for long, and would keep the request's buffer.
         drop(self);
-        let joined = submit(&call, group, Command::Join(join), |reply| match reply {
-            Reply::Join(result) => Some(result),
-            _ => None,
-        })
-        .await;
+        let joined = match join {
+            Some(join) => {
+                submit(&call, group, Command::Join(join), |reply| match reply {
+                    Reply::Join(result) => Some(result),
+                    _ => None,
+                })
+                .await
+            }
+            None => Err(NO_ROOM),
+        };
         let mut response = match joined {
             Ok(joined) => admitted(joined),
             Err(failed) => turned_away(&member, &failed),
@@ -45,10 +50,16 @@ impl Serve for join_group::Request {
     }
 }
 
-fn join(request: &join_group::Request, call: &Call) -> Join {
+/// Members come back when others have gone.
+const NO_ROOM: Failed = Failed::Unavailable(ErrorCode::CoordinatorNotAvailable);
+
+/// `None` when there is no room for what the member says.
+fn join(request: &join_group::Request, call: &Call) -> Option<Join> {
+    let said: Vec<&[u8]> = request.protocols.iter().map(|p| &p.metadata[..]).collect();
+    let said = kept::keep(&call.front.members, &said)?;
     let client_id: Arc<str> = call.client_id.as_deref().unwrap_or_default().into();
     let stem = request.group_instance_id.as_deref().unwrap_or(&client_id);
-    Join {
+    Some(Join {
         member_id: shared(&request.member_id),
         fresh_member_id: format!("{stem}-{}", Uuid::new_v4()).into(),
         instance_id: shared_option(request.group_instance_id.as_ref()),
@@ -64,15 +75,16 @@ fn join(request: &join_group::Request, call: &Call) -> Join {
         protocols: request
             .protocols
             .iter()
-            .map(|protocol| Protocol {
+            .zip(said)
+            .map(|(protocol, metadata)| Protocol {
                 name: shared(&protocol.name),
-                metadata: bytes::Bytes::copy_from_slice(&protocol.metadata),
+                metadata,
             })
             .collect(),
         id_required_first: call.version >= ID_REQUIRED_FROM,
         can_skip_assignment: call.version >= SKIP_ASSIGNMENT_FROM,
         client_id,
-    }
+    })
 }
 
 fn admitted(joined: Joined) -> join_group::Response {
@@ -115,6 +127,10 @@ impl Serve for sync_group::Request {
     const PARKED: bool = true;
 
     async fn serve(self, call: Call) -> Answer<sync_group::Response> {
+        let assigned: Vec<&[u8]> = self.assignments.iter().map(|a| &a.assignment[..]).collect();
+        let Some(assigned) = kept::keep(&call.front.members, &assigned) else {
+            return sync_refused(&NO_ROOM).into();
+        };
         let command = Command::Sync(Sync {
             member_id: shared(&self.member_id),
             instance_id: shared_option(self.group_instance_id.as_ref()),
@@ -124,10 +140,8 @@ impl Serve for sync_group::Request {
             assignments: self
                 .assignments
                 .iter()
-                .map(|a| {
-                    let assignment = bytes::Bytes::copy_from_slice(&a.assignment);
-                    (shared(&a.member_id), assignment)
-                })
+                .zip(assigned)
+                .map(|(a, assignment)| (shared(&a.member_id), assignment))
                 .collect(),
         });
         let group = shared(&self.group_id);
@@ -144,18 +158,22 @@ impl Serve for sync_group::Request {
                 assignment: synced.assignment,
                 ..sync_group::Response::default()
             },
-            Err(failed) => sync_group::Response {
-                error_code: match failed.code() {
-                    // The rebalance is lost with the old coordinator. Java's consumer takes "loading"
-                    // here for a bug, and joins again on this.
-                    ErrorCode::CoordinatorLoadInProgress => ErrorCode::RebalanceInProgress,
-                    code => code,
-                }
-                .code(),
-                ..sync_group::Response::default()
-            },
+            Err(failed) => sync_refused(&failed),
         }
         .into()
+    }
+}
+
+fn sync_refused(failed: &Failed) -> sync_group::Response {
+    sync_group::Response {
+        error_code: match failed.code() {
+            // The rebalance is lost with the old coordinator. Java's consumer takes "loading"
+            // here for a bug, and joins again on this.
+            ErrorCode::CoordinatorLoadInProgress => ErrorCode::RebalanceInProgress,
+            code => code,
+        }
+        .code(),
+        ..sync_group::Response::default()
     }
 }
 

@@ -397,3 +397,27 @@ async fn groups_and_offsets_are_deleted_unless_they_are_in_use() {
         ]
     );
 }
+
+#[tokio::test]
+async fn what_members_say_has_a_bound_and_whoever_finds_no_room_tries_again() {
+    let server = serve("millrace.kafka.group.bytes=1000\n").await;
+    let mut client = Client::connect(&server).await;
+    let mut large = join("large", "");
+    large.protocols[0].metadata = Bytes::from(vec![0; 990]);
+    let first = client.call(9, &large).await;
+    large.member_id = first.member_id.clone();
+    assert_eq!(client.call(9, &large).await.error_code, 0);
+    let refused = client.call(9, &join("g", "")).await;
+    assert_eq!(
+        refused.error_code,
+        ErrorCode::CoordinatorNotAvailable.code()
+    );
+    let leave = leave_group::Request {
+        group_id: "large".into(),
+        member_id: first.member_id,
+        ..leave_group::Request::default()
+    };
+    assert_eq!(client.call(2, &leave).await.error_code, 0);
+    let admitted = client.call(9, &join("g", "")).await;
+    assert_eq!(admitted.error_code, ErrorCode::MemberIdRequired.code());
+}

@@ -10,7 +10,9 @@ use uuid::Uuid;
 const CHANGE_BYTES: usize = 20 + 4 + 8 + 8 + 4;
 /// What follows behind all of them: once, and for each.
 const LIFE_BYTES: usize = 8;
-const CHANGE_MORE_BYTES: usize = 8 + 1 + 4;
+const CHANGE_MORE_BYTES: usize = 8 + 1;
+/// What follows behind those, for each.
+const CHANGE_KNOWN_BYTES: usize = 4;
 const PARTITION_BYTES: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +47,7 @@ impl From<TryGetError> for Malformed {
 
 impl Request {
     pub(super) fn encode(&self) -> Bytes {
-        let changes = self.changed.len() * (CHANGE_BYTES + CHANGE_MORE_BYTES);
+        let changes = self.changed.len() * (CHANGE_BYTES + CHANGE_MORE_BYTES + CHANGE_KNOWN_BYTES);
         let mut out = BytesMut::with_capacity(
             17 + LIFE_BYTES + changes + self.removed.len() * PARTITION_BYTES,
         );
@@ -68,6 +70,8 @@ impl Request {
         for (_, s) in &self.changed {
             out.put_i64(s.start.unwrap_or(Offset::UNKNOWN).0);
             out.put_u8(u8::from(s.is_read));
+        }
+        for (_, s) in &self.changed {
             out.put_i32(s.partition_epoch.unwrap_or(-1));
         }
         out.freeze()
@@ -104,6 +108,10 @@ impl Request {
             for (_, standing) in &mut changed {
                 standing.start = Some(Offset(b.try_get_i64()?)).filter(|s| *s >= Offset(0));
                 standing.is_read = b.try_get_u8()? != 0;
+            }
+        }
+        if b.has_remaining() {
+            for (_, standing) in &mut changed {
                 standing.partition_epoch = Some(b.try_get_i32()?).filter(|e| *e >= 0);
             }
         }
@@ -278,15 +286,21 @@ mod tests {
         };
         let bytes = request.encode();
         assert_eq!(Request::decode(bytes.clone()), Ok(request));
-        // Up to here an older build writes it.
-        let older = bytes.len() - CHANGE_MORE_BYTES - LIFE_BYTES;
+        // Up to here older builds write it.
+        let old = bytes.len() - CHANGE_KNOWN_BYTES;
+        let older = old - CHANGE_MORE_BYTES - LIFE_BYTES;
         let read = Request::decode(bytes.slice(..older)).unwrap();
         let standing = read.changed[0].1;
         assert_eq!(
             (standing.start, standing.is_read, read.life),
             (None, false, None)
         );
-        for cut in (0..bytes.len()).filter(|cut| *cut != older) {
+        let standing = Request::decode(bytes.slice(..old)).unwrap().changed[0].1;
+        assert_eq!(
+            (standing.start, standing.partition_epoch),
+            (Some(Offset(4)), None)
+        );
+        for cut in (0..bytes.len()).filter(|cut| ![old, older].contains(cut)) {
             assert_eq!(Request::decode(bytes.slice(..cut)), Err(Malformed));
         }
         let response = Response::Partitions(vec![
